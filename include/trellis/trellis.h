@@ -1,0 +1,11 @@
+// Everything public, for those who like one include.
+#ifndef TRELLIS_TRELLIS_H_
+#define TRELLIS_TRELLIS_H_
+
+#include "trellis/encoding.h"  // IWYU pragma: export
+#include "trellis/load.h"      // IWYU pragma: export
+#include "trellis/scratch.h"   // IWYU pragma: export
+#include "trellis/spec.h"      // IWYU pragma: export
+#include "trellis/tokenizer.h" // IWYU pragma: export
+
+#endif  // TRELLIS_TRELLIS_H_
