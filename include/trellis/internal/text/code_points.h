@@ -1,0 +1,55 @@
+// CodePointTable: what the fast path does with one code point.
+//
+// Two stages, 4 bytes a code point. Pages without anything to say share one.
+#ifndef TRELLIS_INTERNAL_TEXT_CODE_POINTS_H_
+#define TRELLIS_INTERNAL_TEXT_CODE_POINTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "trellis/internal/text/utf8.h"
+
+namespace trellis::internal {
+
+class CodePointTable {
+ public:
+  // An entry: a number in the low bits, flags above. 0: nothing known.
+  static constexpr uint32_t kNumberMask = 0xFFFF;
+  static constexpr uint32_t kBlank = 1u << 16;      // White_Space once normalized
+  static constexpr uint32_t kReplaced = 1u << 17;   // number: of the replacement
+  static constexpr uint32_t kMark = 1u << 18;       // joins the cluster before it
+  static constexpr uint32_t kRuleMark = 1u << 19;   // a mark that short rules of two characters end in
+  static constexpr uint32_t kMarker = 1u << 20;     // is itself the blank's replacement (U+2581)
+  static constexpr uint32_t kStrange = 1u << 21;    // left to the exact stages
+  static constexpr uint32_t kFlags = ~kNumberMask;
+
+  CodePointTable() : pages_(kPages, 0), entries_(kPageSize, 0) {}
+
+  uint32_t operator[](uint32_t code_point) const {
+    return entries_[pages_[code_point >> kPageBits] * kPageSize + (code_point & (kPageSize - 1))];
+  }
+
+  // Building only.
+  void Set(uint32_t code_point, uint32_t entry) {
+    uint16_t& page = pages_[code_point >> kPageBits];
+    if (page == 0) {
+      page = static_cast<uint16_t>(entries_.size() / kPageSize);
+      entries_.resize(entries_.size() + kPageSize, 0);
+    }
+    entries_[page * kPageSize + (code_point & (kPageSize - 1))] = entry;
+  }
+  void AddFlags(uint32_t code_point, uint32_t flags) { Set(code_point, (*this)[code_point] | flags); }
+
+  size_t bytes() const { return pages_.size() * sizeof(uint16_t) + entries_.size() * sizeof(uint32_t); }
+
+ private:
+  static constexpr uint32_t kPageBits = 7;
+  static constexpr uint32_t kPageSize = 1u << kPageBits;
+  static constexpr uint32_t kPages = (kMaxCodePoint + 1) >> kPageBits;
+  std::vector<uint16_t> pages_;
+  std::vector<uint32_t> entries_;
+};
+
+}  // namespace trellis::internal
+
+#endif  // TRELLIS_INTERNAL_TEXT_CODE_POINTS_H_

@@ -1,0 +1,126 @@
+#include "trellis/internal/text/charsmap.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "trellis/internal/text/utf8.h"
+
+namespace trellis::internal {
+namespace {
+
+uint32_t LoadLittleEndian32(const char* p) {
+  const auto* b = reinterpret_cast<const uint8_t*>(p);
+  return b[0] | b[1] << 8 | b[2] << 16 | static_cast<uint32_t>(b[3]) << 24;
+}
+
+constexpr size_t kHeaderBytes = 4;
+// Keys are short strings of text (the longest published one has 18 bytes); a
+// deeper array can only be a cycle.
+constexpr size_t kMaxKeyBytes = 256;
+// nmt_nfkc has 224,712.
+constexpr uint64_t kMaxKeys = uint64_t{1} << 22;
+
+}  // namespace
+
+CharsMap::CharsMap(std::string_view blob) {
+  const size_t array_bytes = LoadLittleEndian32(blob.data());
+  units_.resize(array_bytes / sizeof(uint32_t));
+  for (size_t i = 0; i < units_.size(); ++i) {
+    units_[i] = LoadLittleEndian32(blob.data() + kHeaderBytes + i * sizeof(uint32_t));
+  }
+  replacements_.assign(blob.substr(kHeaderBytes + array_bytes));
+  replacements_.push_back('\0');  // the last one need not be terminated
+  ForEach(kMaxKeyBytes, [this](std::string_view key, std::string_view replacement) {
+    const auto characters = static_cast<size_t>(std::count_if(
+        replacement.begin(), replacement.end(), [](char c) { return !IsContinuation(static_cast<uint8_t>(c)); }));
+    const auto per_byte = [&](size_t n) { return (n + key.size() - 1) / key.size(); };
+    max_expansion_ = std::max(max_expansion_, per_byte(replacement.size()));
+    max_character_expansion_ = std::max(max_character_expansion_, per_byte(characters));
+  });
+}
+
+std::optional<std::string> CharsMap::Check(std::string_view blob) {
+  if (blob.size() < kHeaderBytes) {
+    return "has " + std::to_string(blob.size()) + " bytes, expected a 4-byte size and a double array";
+  }
+  const size_t array_bytes = LoadLittleEndian32(blob.data());
+  if (array_bytes > blob.size() - kHeaderBytes) {
+    return "says its double array has " + std::to_string(array_bytes) + " bytes, but only " +
+           std::to_string(blob.size() - kHeaderBytes) + " follow";
+  }
+  if (array_bytes == 0 || array_bytes % sizeof(uint32_t) != 0) {
+    return "has a double array of " + std::to_string(array_bytes) + " bytes, expected a positive multiple of 4";
+  }
+  const std::string_view replacements = blob.substr(kHeaderBytes + array_bytes);
+  if (!IsWellFormedUtf8(replacements)) return "has replacements that are not UTF-8";
+  std::vector<uint32_t> units(array_bytes / sizeof(uint32_t));
+  for (size_t i = 0; i < units.size(); ++i) {
+    units[i] = LoadLittleEndian32(blob.data() + kHeaderBytes + i * sizeof(uint32_t));
+  }
+
+  // The array is a directed graph whose equal suffixes are shared. Depth first,
+  // each node once: no step may leave the array, no cycle, and not more keys
+  // than a rule set has (sharing could make exponentially many).
+  enum : uint8_t { kNew, kOpen, kDone };
+  struct Frame {
+    uint32_t node;
+    uint32_t byte;  // next label to try
+  };
+  std::vector<uint8_t> state(units.size(), kNew);
+  std::vector<uint64_t> keys(units.size(), 0);    // below the node
+  std::vector<uint32_t> height(units.size(), 0);  // longest way down from it
+  std::vector<Frame> stack;
+  const auto outside = [&](uint32_t at) {
+    return "points at unit " + std::to_string(at) + ", beyond its " + std::to_string(units.size()) + " units";
+  };
+  const auto add = [&](uint32_t parent, uint32_t child) {
+    keys[parent] += keys[child];
+    height[parent] = std::max(height[parent], height[child] + 1);
+  };
+  const std::string too_long = "has a key of more than " + std::to_string(kMaxKeyBytes) + " bytes";
+  const uint32_t root = Offset(units[0]);
+  if (root >= units.size()) return outside(root);
+  state[root] = kOpen;
+  stack.push_back({root, 1});
+  while (!stack.empty()) {
+    Frame& frame = stack.back();
+    if (frame.byte == 256) {
+      const uint32_t done = frame.node;
+      state[done] = kDone;
+      stack.pop_back();
+      if (keys[done] > kMaxKeys) return "has more than " + std::to_string(kMaxKeys) + " keys";
+      if (height[done] > kMaxKeyBytes) return too_long;
+      if (!stack.empty()) add(stack.back().node, done);
+      continue;
+    }
+    const uint32_t byte = frame.byte++;
+    const uint32_t node = frame.node;
+    const uint32_t child = node ^ byte;
+    if (child >= units.size() || Label(units[child]) != byte) continue;
+    const uint32_t next = child ^ Offset(units[child]);
+    if (next >= units.size()) return outside(next);
+    if (HasLeaf(units[child])) {
+      const uint32_t value = Value(units[next]);
+      if (value >= replacements.size()) {
+        return "has a leaf that points at byte " + std::to_string(value) + " of " +
+               std::to_string(replacements.size()) + " bytes of replacements";
+      }
+      if (IsContinuation(static_cast<uint8_t>(replacements[value]))) {
+        return "has a leaf that points inside a character, at byte " + std::to_string(value);
+      }
+      ++keys[node];
+    }
+    if (state[next] == kOpen) return "comes back to unit " + std::to_string(next) + ", expected no cycle";
+    if (state[next] == kDone) {
+      add(node, next);
+      continue;
+    }
+    if (stack.size() > kMaxKeyBytes) return too_long;
+    state[next] = kOpen;
+    stack.push_back({next, 1});
+  }
+  return std::nullopt;
+}
+
+}  // namespace trellis::internal
