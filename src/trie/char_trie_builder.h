@@ -1,0 +1,35 @@
+// CharTrieBuilder: strings of symbols with costs in, a CharTrie out.
+#ifndef TRELLIS_SRC_TRIE_CHAR_TRIE_BUILDER_H_
+#define TRELLIS_SRC_TRIE_CHAR_TRIE_BUILDER_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "src/trie/table_memory.h"
+#include "trellis/internal/trie/char_trie.h"
+
+namespace trellis::internal {
+
+struct CharTrieKey {
+  std::span<const Symbol> symbols;  // not empty, none is kUnknownSymbol
+  TokenId id = 0;
+  uint32_t cost = 0;  // below CharTrie::kNoCost
+};
+
+struct BuiltCharTrie {
+  Table<uint64_t> units;
+  Table<TokenId> ids;
+  CharTrie view() const { return {units.data(), ids.data()}; }
+  size_t bytes() const { return units.bytes() + ids.bytes(); }
+};
+
+// `keys` must be different. Symbols are 1..alphabet. nullopt when it takes more
+// units than a base can say.
+std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, uint32_t alphabet, TokenId unk_id,
+                                           uint32_t unk_cost, PageSize pages);
+
+}  // namespace trellis::internal
+
+#endif  // TRELLIS_SRC_TRIE_CHAR_TRIE_BUILDER_H_
