@@ -1,0 +1,123 @@
+// Pre-tokenizer stages: normalized text in, pre-tokens out (tokenizers 0.22.2,
+// pre_tokenizers/{whitespace,metaspace}.rs).
+//
+// A step reads ranges of one text and writes ranges, in order and not empty.
+// Metaspace writes a new text too, since blanks grow into the replacement.
+// Input is well-formed UTF-8. No allocation, no lock.
+#ifndef TRELLIS_INTERNAL_STAGE_PRE_TOKENIZER_H_
+#define TRELLIS_INTERNAL_STAGE_PRE_TOKENIZER_H_
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "trellis/internal/stage/normalizer.h"
+#include "trellis/internal/text/utf8.h"
+#include "trellis/spec.h"
+
+namespace trellis::internal {
+
+struct PreToken {
+  uint32_t begin;   // bytes of the text it was cut from
+  uint32_t end;
+  uint32_t source;  // where the reference says the piece of source begins
+};
+
+// Cuts at White_Space and drops it. `out` needs MaxPreTokens of the text's bytes.
+inline size_t RunWhitespaceSplit(const AlignedView& text, std::span<const PreToken> in, std::span<PreToken> out) {
+  size_t count = 0;
+  for (const PreToken& range : in) {
+    uint32_t begin = range.begin;
+    const auto close = [&](uint32_t end) {
+      if (begin < end) out[count++] = {begin, end, text.SourceOf(begin)};
+    };
+    for (uint32_t at = range.begin; at < range.end;) {
+      const Decoded d = DecodeUtf8(text.bytes.substr(at));
+      if (IsWhitespace(d.code_point)) {
+        close(at);
+        begin = at + d.length;
+      }
+      at += d.length;
+    }
+    close(range.end);
+  }
+  return count;
+}
+
+class MetaspaceStep {
+ public:
+  explicit MetaspaceStep(const MetaspacePreTokenizer& spec)
+      : replacement_(spec.replacement), scheme_(spec.prepend_scheme), split_(spec.split) {}
+
+  // Each blank may become a replacement, and each range may get one in front.
+  size_t MaxBytes(size_t text_bytes, size_t ranges) const { return (text_bytes + ranges) * replacement_.size(); }
+
+  struct Sizes {
+    size_t bytes;
+    size_t pre_tokens;
+  };
+
+  // Writes the new text to `out_text` and its ranges to `out`, which needs
+  // MaxPreTokens of `out_text`'s bytes.
+  Sizes Run(const AlignedView& text, std::span<const PreToken> in, AlignedBuffer out_text,
+            std::span<PreToken> out) const {
+    Sizes sizes{0, 0};
+    for (const PreToken& range : in) {
+      const auto begin = static_cast<uint32_t>(sizes.bytes);
+      const std::string_view bytes = text.bytes.substr(range.begin, range.end - range.begin);
+      const bool marked = bytes.starts_with(' ') || bytes.starts_with(replacement_);
+      const bool wanted = scheme_ == PrependScheme::kAlways || (scheme_ == PrependScheme::kFirst && range.source == 0);
+      if (!marked && wanted) Append(out_text, sizes.bytes, replacement_, text.SourceOf(range.begin));
+      for (uint32_t at = range.begin; at < range.end;) {
+        const uint32_t length = Utf8LengthFromLead(static_cast<uint8_t>(text.bytes[at]));
+        const bool blank = text.bytes[at] == ' ';
+        Append(out_text, sizes.bytes, blank ? std::string_view(replacement_) : text.bytes.substr(at, length),
+               text.SourceOf(at));
+        at += length;
+      }
+      Cut({out_text.bytes, sizes.bytes}, begin, range, out_text.source, out, sizes.pre_tokens);
+    }
+    return sizes;
+  }
+
+  const std::string& replacement() const { return replacement_; }
+
+ private:
+  static void Append(AlignedBuffer out, size_t& size, std::string_view bytes, uint32_t source) {
+    std::memcpy(out.bytes + size, bytes.data(), bytes.size());
+    for (size_t i = 0; i < bytes.size(); ++i) out.source[size + i] = source;
+    size += bytes.size();
+  }
+
+  // One pre-token, or one in front of each replacement.
+  void Cut(std::string_view text, uint32_t begin, const PreToken& range, const uint32_t* source,
+           std::span<PreToken> out, size_t& count) const {
+    const auto end = static_cast<uint32_t>(text.size());
+    if (begin == end) return;
+    if (!split_) {
+      out[count++] = {begin, end, range.source};
+      return;
+    }
+    while (begin < end) {
+      // The character at `begin` is the replacement or the range's first: the
+      // next cut is behind it.
+      const size_t next = text.find(replacement_, begin + 1);
+      const uint32_t stop = next == std::string_view::npos ? end : static_cast<uint32_t>(next);
+      out[count++] = {begin, stop, source[begin]};
+      begin = stop;
+    }
+  }
+
+  std::string replacement_;
+  PrependScheme scheme_;
+  bool split_;
+};
+
+// Pre-tokens are not empty, so there are never more than bytes.
+inline size_t MaxPreTokens(size_t text_bytes) { return text_bytes; }
+
+}  // namespace trellis::internal
+
+#endif  // TRELLIS_INTERNAL_STAGE_PRE_TOKENIZER_H_

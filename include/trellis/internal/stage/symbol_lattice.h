@@ -1,0 +1,141 @@
+// Symbol lattice: the fast Viterbi over the alphabet's numbers, and the exact
+// one on the same trie.
+//
+// Fast: costs are integers (scores in a unit chosen at load, rounded), so sums
+// do not depend on order. A comparison decides only when the two sums differ by
+// more than `margin`, the most that rounding (ours and the reference's) can move
+// a difference; otherwise the lattice reports a close call, and the caller takes
+// the exact one, which adds doubles in the reference's order (see unigram.h).
+//
+// Invariants: symbols[count] is readable and kUnknownSymbol, so that walks end;
+// pieces cover all symbols; results of both agree unless a call was close.
+#ifndef TRELLIS_INTERNAL_STAGE_SYMBOL_LATTICE_H_
+#define TRELLIS_INTERNAL_STAGE_SYMBOL_LATTICE_H_
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "trellis/internal/stage/unigram.h"
+#include "trellis/internal/trie/char_trie.h"
+
+namespace trellis::internal {
+
+// Best way to a position: sum of costs, negated, above the last piece's length
+// in symbols, so that one comparison of keys prefers the better sum and, of
+// equal sums, the way found first from the left (the longer last piece).
+using LatticeKey = int64_t;
+inline constexpr int kLengthBits = 6;
+inline constexpr uint32_t kMaxPieceSymbols = (1u << kLengthBits) - 1;
+
+// Scratch of one word; each column has room for `symbols` + 1 elements.
+struct SymbolColumns {
+  Symbol* symbols;
+  LatticeKey* keys;
+  uint32_t* units;  // of the last piece of the best way to a position
+};
+
+enum class Closeness : uint8_t { kClear, kClose };
+
+// Fills keys and units for symbols[0, count).
+inline Closeness RunSymbolLattice(const CharTrie& trie, const SymbolColumns& columns, uint32_t count, int64_t margin) {
+  const uint64_t* const units = trie.units;
+  LatticeKey* const keys = columns.keys;
+  uint32_t* const last = columns.units;
+  constexpr LatticeKey kUnreached = std::numeric_limits<LatticeKey>::min() / 2;
+  for (uint32_t i = 1; i <= count; ++i) keys[i] = kUnreached;
+  keys[0] = 0;
+  uint64_t close = 0;
+  // |difference| <= margin, as one unsigned comparison. Keys hold lengths too.
+  const auto low = static_cast<uint64_t>(margin) << kLengthBits | kMaxPieceSymbols;
+  const uint64_t width = 2 * low;
+  for (uint32_t at = 0; at < count; ++at) {
+    const LatticeKey so_far = keys[at] & ~static_cast<LatticeKey>(kMaxPieceSymbols);
+    const Symbol* const symbol = columns.symbols + at;
+    LatticeKey* const key = keys + at;
+    uint32_t* const unit_of = last + at;
+    uint32_t index = symbol[0];
+    uint64_t unit = units[index];
+    const auto relax = [&](uint32_t length) {
+      const LatticeKey candidate =
+          so_far - (static_cast<LatticeKey>(CharTrie::Cost(unit)) << kLengthBits) + static_cast<LatticeKey>(length);
+      const LatticeKey best = key[length];
+      close |= static_cast<uint64_t>(candidate - best) + low <= width;
+      const bool better = candidate > best;
+      key[length] = better ? candidate : best;
+      unit_of[length] = better ? index : unit_of[length];
+    };
+    relax(1);
+    for (uint32_t length = 1;;) {
+      const Symbol next = symbol[length];
+      index = CharTrie::Base(unit) + next;
+      unit = units[index];
+      // Symbol 0 finds free units with check 0, but those have no cost.
+      if (CharTrie::Check(unit) != next) break;
+      ++length;
+      if (CharTrie::Cost(unit) != CharTrie::kNoCost) relax(length);
+    }
+  }
+  return close != 0 ? Closeness::kClose : Closeness::kClear;
+}
+
+// The reference's arithmetic and order on the same trie. `sums` needs count + 1
+// elements; keys hold lengths only. `allowed(id)` is false for pieces that must
+// not come out of text. The unknown id must exist and be no one-symbol piece.
+template <typename Allowed>
+void RunExactSymbolLattice(const CharTrie& trie, const UnigramScores& model, const SymbolColumns& columns,
+                           std::span<double> sums, uint32_t count, Allowed allowed) {
+  for (uint32_t i = 0; i <= count; ++i) columns.keys[i] = 0;  // length 0: unreached
+  sums[0] = 0.0;
+  for (uint32_t at = 0; at < count; ++at) {
+    const double so_far = sums[at];
+    const auto relax = [&](uint32_t length, uint32_t index, double score) {
+      const double candidate = score + so_far;
+      if (columns.keys[at + length] != 0 && !(candidate > sums[at + length])) return;
+      sums[at + length] = candidate;
+      columns.keys[at + length] = length;
+      columns.units[at + length] = index;
+    };
+    uint32_t index = columns.symbols[at];
+    uint64_t unit = trie.units[index];
+    const TokenId single = trie.ids[index];
+    if (single == model.unk_id || !allowed(single)) {
+      relax(1, kUnknownSymbol, model.unk_score);
+    } else {
+      relax(1, index, model.scores[static_cast<size_t>(single)]);
+    }
+    for (uint32_t length = 1;;) {
+      const Symbol next = columns.symbols[at + length];
+      index = CharTrie::Base(unit) + next;
+      unit = trie.units[index];
+      if (next == kUnknownSymbol || CharTrie::Check(unit) != next) break;
+      ++length;
+      if (CharTrie::Cost(unit) != CharTrie::kNoCost && allowed(trie.ids[index])) {
+        relax(length, index, model.scores[static_cast<size_t>(trie.ids[index])]);
+      }
+    }
+  }
+}
+
+// The best path that either lattice left in the columns, from the end: calls
+// f(begin, end, id) for each piece, last first; neighbouring unknown pieces are
+// one call.
+template <typename F>
+void ForEachPieceBackwards(const CharTrie& trie, const SymbolColumns& columns, TokenId unk_id, uint32_t count, F&& f) {
+  uint32_t end = count;
+  while (end > 0) {
+    const TokenId id = trie.ids[columns.units[end]];
+    uint32_t begin = end - static_cast<uint32_t>(columns.keys[end] & kMaxPieceSymbols);
+    if (id == unk_id) {
+      while (begin > 0 && trie.ids[columns.units[begin]] == unk_id) {
+        begin -= static_cast<uint32_t>(columns.keys[begin] & kMaxPieceSymbols);
+      }
+    }
+    f(begin, end, id);
+    end = begin;
+  }
+}
+
+}  // namespace trellis::internal
+
+#endif  // TRELLIS_INTERNAL_STAGE_SYMBOL_LATTICE_H_

@@ -1,0 +1,40 @@
+// The parts of a tokenizer.json, one reader each. All follow tokenizers 0.22.2
+// in what they take; what changes results and is not supported is refused by
+// name. src/format/tokenizer_json.cc puts them together.
+#ifndef TRELLIS_SRC_FORMAT_TOKENIZER_JSON_PARTS_H_
+#define TRELLIS_SRC_FORMAT_TOKENIZER_JSON_PARTS_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "src/format/json_reader.h"
+#include "trellis/spec.h"
+
+namespace trellis::internal {
+
+// Each appends to its vector; nested Sequences come out flat.
+absl::Status ReadNormalizer(JsonValue& value, const JsonPlace& place, std::vector<Normalizer>& out);
+absl::Status ReadPreTokenizer(JsonValue& value, const JsonPlace& place, std::vector<PreTokenizer>& out);
+absl::Status ReadDecoder(JsonValue& value, const JsonPlace& place, std::vector<Decoder>& out);
+
+absl::Status ReadPostProcessor(JsonValue& value, const JsonPlace& place, PostProcessorTemplate& out);
+
+// The file's own truncation and padding are checked and then left to the
+// caller: limits come with EncodeOptions.
+absl::Status CheckTruncation(JsonValue& value, const JsonPlace& place);
+absl::Status CheckPadding(JsonValue& value, const JsonPlace& place);
+
+absl::Status ReadUnigramModel(JsonValue& value, const JsonPlace& place, size_t expected_pieces,
+                              UnigramModel& out);
+
+// The file's added tokens in its order and with its ids.
+absl::Status ReadAddedTokens(JsonValue& value, const JsonPlace& place, std::vector<AddedToken>& out);
+// What tokenizers makes of them (AddedVocabulary::add_tokens): ids come from the
+// model or are counted on from its end, whatever the file says; empty and
+// repeated ones go.
+std::vector<AddedToken> ResolveAddedTokens(const std::vector<AddedToken>& from_file,
+                                           const UnigramModel& model);
+
+}  // namespace trellis::internal
+
+#endif  // TRELLIS_SRC_FORMAT_TOKENIZER_JSON_PARTS_H_

@@ -1,0 +1,185 @@
+#include "src/sentencepiece_pipeline.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cstring>
+#include <utility>
+#include <variant>
+
+#include "src/trie/trie_builder.h"
+#include "trellis/internal/text/charsmap.h"
+
+namespace trellis::internal {
+namespace {
+
+const SentencePieceNormalizer& NormalizerOf(const TokenizerSpec& spec) {
+  return std::get<SentencePieceNormalizer>(spec.normalizers.front());
+}
+
+CharsMap CharsMapOf(const std::string& blob) { return blob.empty() ? CharsMap() : CharsMap(blob); }
+
+PageSize PagesOf(const TokenizerOptions& options) {
+  return options.huge_pages ? PageSize::kHuge : PageSize::kDefault;
+}
+
+// Keys of the pieces whose type is one of `types`.
+std::vector<TrieKey> KeysOf(const UnigramModel& model, std::initializer_list<PieceType> types) {
+  std::vector<TrieKey> keys;
+  for (size_t id = 0; id < model.pieces.size(); ++id) {
+    const Piece& piece = model.pieces[id];
+    if (std::find(types.begin(), types.end(), piece.type) == types.end()) continue;
+    keys.push_back({piece.text, static_cast<TokenId>(id), piece.score});
+  }
+  return keys;
+}
+
+Table<BitmapTrieNode> UserDefinedNodes(const UnigramModel& model) {
+  const std::vector<TrieKey> keys = KeysOf(model, {PieceType::kUserDefined});
+  return keys.empty() ? Table<BitmapTrieNode>() : BuildBitmapTrie(keys, PageSize::kDefault);
+}
+
+// "<0xHH>"; the spec has been checked.
+uint8_t ByteValue(std::string_view piece) {
+  const auto digit = [](char c) { return c <= '9' ? c - '0' : (c & ~0x20) - 'A' + 10; };
+  return static_cast<uint8_t>(digit(piece[3]) * 16 + digit(piece[4]));
+}
+
+// The denormalizer only applies its rules.
+constexpr SentencePieceBlanks kLeaveBlanks = {.add_dummy_prefix = false,
+                                              .remove_extra_whitespaces = false,
+                                              .escape_whitespaces = false,
+                                              .treat_whitespace_as_suffix = false};
+
+// Rewrites the first `text_bytes` of `out`: they move to its end and come back
+// to the front. nullopt when there is too little room between.
+std::optional<size_t> DenormalizeInPlace(const SentencePieceRewriter& rewriter, size_t text_bytes,
+                                         std::span<char> out) {
+  const std::span<char> front = out.first(out.size() - text_bytes);
+  std::memmove(out.data() + front.size(), out.data(), text_bytes);
+  const std::string_view text(out.data() + front.size(), text_bytes);
+  return NormalizeSentencePiece(rewriter, kLeaveBlanks, text, {.bytes = front});
+}
+
+template <typename T>
+size_t Carved(size_t count) {
+  return count * sizeof(T) + ScratchCarver::kAlign;
+}
+
+}  // namespace
+
+SentencePiecePipeline::SentencePiecePipeline(const TokenizerSpec& spec, const TokenizerOptions& options)
+    : model_(spec.model),
+      blanks_{NormalizerOf(spec).add_dummy_prefix, NormalizerOf(spec).remove_extra_whitespaces,
+              NormalizerOf(spec).escape_whitespaces, NormalizerOf(spec).treat_whitespace_as_suffix},
+      join_{blanks_.add_dummy_prefix, blanks_.remove_extra_whitespaces, spec.model.unk_surface},
+      user_defined_nodes_(UserDefinedNodes(spec.model)),
+      user_defined_(user_defined_nodes_.size() == 0 ? std::nullopt
+                                                    : std::optional<BitmapTrie>(user_defined_nodes_.span())),
+      rewriter_(CharsMapOf(NormalizerOf(spec).charsmap), user_defined_ ? &*user_defined_ : nullptr) {
+  if (!spec.decoders.empty()) {
+    if (const auto* decoder = std::get_if<SentencePieceDecoder>(&spec.decoders.front());
+        decoder != nullptr && !decoder->denormalizer_charsmap.empty()) {
+      denormalizer_.emplace(CharsMap(decoder->denormalizer_charsmap), nullptr);
+    }
+  }
+
+  // Unused pieces are never chosen, control and unknown ones never matched, byte
+  // pieces only spell the unknown: none of them is in the lattice.
+  const std::vector<TrieKey> keys = KeysOf(model_, {PieceType::kNormal, PieceType::kUserDefined});
+  if (options.trie == TokenizerOptions::TrieKind::kDoubleArray) {
+    double_array_ = BuildDoubleArrayTrie(keys, PagesOf(options));
+  } else {
+    bitmap_ = BuildBitmapTrie(keys, PagesOf(options));
+  }
+
+  float lowest_normal = FLT_MAX;
+  piece_scores_.reserve(model_.pieces.size());
+  byte_values_.resize(model_.pieces.size());
+  if (model_.byte_fallback) byte_ids_.resize(256, kNoPiece);
+  for (size_t id = 0; id < model_.pieces.size(); ++id) {
+    const Piece& piece = model_.pieces[id];
+    const auto score = static_cast<float>(piece.score);
+    if (piece.type == PieceType::kNormal) lowest_normal = std::min(lowest_normal, score);
+    piece_scores_.push_back(piece.type == PieceType::kUserDefined ? UserDefinedScore(piece.text.size()) : score);
+    if (piece.type == PieceType::kByte) {
+      byte_values_[id] = ByteValue(piece.text);
+      byte_ids_[byte_values_[id]] = static_cast<TokenId>(id);
+    }
+  }
+  scores_ = {piece_scores_, UnknownScore(lowest_normal), model_.unk_id.value_or(kNoPiece), byte_ids_};
+}
+
+size_t SentencePiecePipeline::ScratchBytes(size_t text_bytes) const {
+  const size_t most = MaxNormalizedBytes(rewriter_, text_bytes);
+  return Carved<char>(most) + Carved<uint32_t>(most + 1) + Carved<SentencePieceNode>(most + 1);
+}
+
+size_t SentencePiecePipeline::MaxTokens(size_t text_bytes) const {
+  // A token has at least a character, with byte pieces a byte; the dummy blank
+  // counts once a byte of text, so that the bounds of two texts add up.
+  if (model_.byte_fallback) return text_bytes * (rewriter_.max_expansion() + kMetaSpace.size());
+  return text_bytes * (rewriter_.max_characters() + 1);
+}
+
+StageResult SentencePiecePipeline::Run(const TextSegment& segment, ScratchCarver& carver, TokenSink& sink) const {
+  const size_t mark = carver.mark();
+  const std::optional<SentencePiecePath> path = FindPath(segment.text(), carver);
+  if (!path.has_value()) return StageResult::kNoRoom;
+  bool fits = true;
+  ForEachSentencePieceToken(scores_, path->normalized, path->nodes, path->alignment,
+                            [&](TokenId id, uint32_t begin, uint32_t end) {
+                              fits = fits && sink.Push(id, {segment.begin + begin, segment.begin + end});
+                            });
+  carver.Release(mark);
+  return fits ? StageResult::kOk : StageResult::kNoRoom;
+}
+
+std::optional<SentencePiecePath> SentencePiecePipeline::FindPath(std::string_view text, ScratchCarver& carver) const {
+  if (text.empty()) return SentencePiecePath{};
+  const size_t most = MaxNormalizedBytes(rewriter_, text.size());
+  const std::span<char> bytes = carver.Take<char>(most);
+  const std::span<uint32_t> alignment = carver.Take<uint32_t>(most + 1);
+  if (bytes.empty() || alignment.empty()) return std::nullopt;
+  const std::optional<size_t> size =
+      NormalizeSentencePiece(rewriter_, blanks_, text, {.bytes = bytes, .alignment = alignment});
+  if (!size.has_value()) return std::nullopt;
+
+  const std::span<SentencePieceNode> nodes = carver.Take<SentencePieceNode>(*size + 1);
+  if (nodes.empty()) return std::nullopt;
+  const std::string_view normalized(bytes.data(), *size);
+  if (bitmap_.size() != 0) {
+    RunSentencePieceUnigram(BitmapTrie(bitmap_.span()), scores_, normalized, nodes);
+  } else {
+    RunSentencePieceUnigram(DoubleArrayTrie(double_array_.span()), scores_, normalized, nodes);
+  }
+  return SentencePiecePath{normalized, alignment.first(*size + 1), nodes};
+}
+
+SentencePieceShown SentencePiecePipeline::Shown(TokenId id, Controls controls) const {
+  using As = SentencePieceShown::As;
+  if (id < 0 || static_cast<size_t>(id) >= model_.pieces.size()) return {};
+  const Piece& piece = model_.pieces[static_cast<size_t>(id)];
+  switch (piece.type) {
+    case PieceType::kControl: return {controls == Controls::kSpellOut ? As::kText : As::kNothing, piece.text};
+    case PieceType::kUnknown: return {As::kUnknown, piece.text};
+    case PieceType::kByte: return {As::kByte, piece.text, byte_values_[static_cast<size_t>(id)]};
+    default: return {As::kText, piece.text};
+  }
+}
+
+std::optional<std::string_view> SentencePiecePipeline::Decode(std::span<const TokenId> ids, Controls controls,
+                                                              std::span<char> out) const {
+  std::optional<size_t> size =
+      JoinSentencePieces(join_, ids, [&](TokenId id) { return Shown(id, controls); }, out);
+  if (size.has_value() && denormalizer_.has_value()) size = DenormalizeInPlace(*denormalizer_, *size, out);
+  if (!size.has_value()) return std::nullopt;
+  return std::string_view(out.data(), *size);
+}
+
+size_t SentencePiecePipeline::DecodedBytes(std::span<const TokenId> ids) const {
+  size_t bytes = 0;
+  for (const TokenId id : ids) bytes += ShownBytes(join_, Shown(id, Controls::kSpellOut));
+  return denormalizer_.has_value() ? bytes + MaxNormalizedBytes(*denormalizer_, bytes) : bytes;
+}
+
+}  // namespace trellis::internal

@@ -1,0 +1,89 @@
+// SentencePiecePipeline: the SentencePiece dialect's tables and the order of its
+// stages: normalizer, lattice, tokens; and back. src/tokenizer.cc picks it by the
+// spec's dialect where the other dialect has PlainPath.
+#ifndef TRELLIS_SRC_SENTENCEPIECE_PIPELINE_H_
+#define TRELLIS_SRC_SENTENCEPIECE_PIPELINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "src/plain_path.h"
+#include "src/trie/table_memory.h"
+#include "trellis/encoding.h"
+#include "trellis/internal/stage/sentencepiece_decoder.h"
+#include "trellis/internal/stage/sentencepiece_normalizer.h"
+#include "trellis/internal/stage/sentencepiece_unigram.h"
+#include "trellis/internal/stage/token_sink.h"
+#include "trellis/internal/trie/bitmap_trie.h"
+#include "trellis/internal/trie/double_array_trie.h"
+#include "trellis/scratch.h"
+#include "trellis/spec.h"
+#include "trellis/tokenizer.h"
+
+namespace trellis::internal {
+
+// The best path through one text; views scratch.
+struct SentencePiecePath {
+  std::string_view normalized = {};
+  std::span<const uint32_t> alignment = {};
+  std::span<const SentencePieceNode> nodes = {};
+};
+
+class SentencePiecePipeline {
+ public:
+  // `spec` must be valid, of the SentencePiece dialect, and outlive this object.
+  SentencePiecePipeline(const TokenizerSpec& spec, const TokenizerOptions& options);
+  SentencePiecePipeline(const SentencePiecePipeline&) = delete;
+  SentencePiecePipeline& operator=(const SentencePiecePipeline&) = delete;
+
+  // Appends the segment's tokens to `sink`. Takes scratch and gives it back.
+  // There is nothing to shield: control pieces are never matched in text.
+  StageResult Run(const TextSegment& segment, ScratchCarver& carver, TokenSink& sink) const;
+
+  // Enough scratch for a segment of so many bytes.
+  size_t ScratchBytes(size_t text_bytes) const;
+  // No segment of so many bytes has more tokens.
+  size_t MaxTokens(size_t text_bytes) const;
+
+  // Writes the text of `ids`; nullopt when `out` is too small. Ids that are no
+  // pieces leave nothing. Whether control pieces are spelled out is the caller's
+  // wish; SentencePiece itself never does.
+  enum class Controls : uint8_t { kLeaveOut, kSpellOut };
+  std::optional<std::string_view> Decode(std::span<const TokenId> ids, Controls controls, std::span<char> out) const;
+  // Enough room for Decode.
+  size_t DecodedBytes(std::span<const TokenId> ids) const;
+
+  // --- the stages, for whoever wants to look (explain) ---
+
+  // nullopt: scratch is too small.
+  std::optional<SentencePiecePath> FindPath(std::string_view text, ScratchCarver& carver) const;
+  const SentencePieceScores& scores() const { return scores_; }
+
+  size_t TrieBytes() const { return bitmap_.bytes() + double_array_.bytes(); }
+  size_t TrieHugeBytes() const { return bitmap_.memory().HugeBytes() + double_array_.memory().HugeBytes(); }
+
+ private:
+  SentencePieceShown Shown(TokenId id, Controls controls) const;
+
+  const UnigramModel& model_;
+  SentencePieceBlanks blanks_;
+  SentencePieceJoin join_;
+  Table<BitmapTrieNode> user_defined_nodes_;
+  std::optional<BitmapTrie> user_defined_;
+  SentencePieceRewriter rewriter_;
+  std::optional<SentencePieceRewriter> denormalizer_;
+  Table<BitmapTrieNode> bitmap_;
+  Table<DoubleArrayUnit> double_array_;
+  std::vector<float> piece_scores_;
+  std::vector<TokenId> byte_ids_;
+  std::vector<uint8_t> byte_values_;  // by id; only of byte pieces
+  SentencePieceScores scores_;
+};
+
+}  // namespace trellis::internal
+
+#endif  // TRELLIS_SRC_SENTENCEPIECE_PIPELINE_H_

@@ -1,0 +1,258 @@
+// What a Tokenizer can be made of. Every rejection reads
+// `field: value, expected what`.
+#include "trellis/spec.h"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "src/sentencepiece_spec.h"
+#include "trellis/internal/text/charsmap.h"
+#include "trellis/internal/text/utf8.h"
+
+namespace trellis {
+namespace {
+
+// Tables have an entry for each id; the largest published vocabularies have a
+// million.
+constexpr size_t kMaxIds = size_t{1} << 24;
+
+std::string Index(std::string_view list, size_t i) {
+  return std::string(list) + "[" + std::to_string(i) + "]";
+}
+
+std::string Quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+absl::Status Invalid(const std::string& field, const std::string& value, std::string_view expected) {
+  return absl::InvalidArgumentError(field + ": " + value + ", expected " + std::string(expected));
+}
+
+absl::Status NotSupported(const std::string& field, const std::string& value, std::string_view expected) {
+  return absl::UnimplementedError(field + ": " + value + " is not supported yet, expected " +
+                                  std::string(expected));
+}
+
+// Malformed input is matched as U+FFFD, so a string with one in it would have to
+// match bytes that are not its own.
+bool HasReplacementCharacter(std::string_view text) { return text.find("\uFFFD") != std::string_view::npos; }
+
+absl::Status CheckMatchedText(const std::string& field, const std::string& text) {
+  if (!internal::IsWellFormedUtf8(text)) return Invalid(field, "malformed UTF-8", "well-formed UTF-8");
+  if (HasReplacementCharacter(text)) return NotSupported(field, Quoted(text), "no U+FFFD in it");
+  return absl::OkStatus();
+}
+
+absl::Status CheckModel(const TokenizerSpec& spec) {
+  const UnigramModel& model = spec.model;
+  if (model.pieces.empty()) return Invalid("model.pieces", "empty", "at least one piece");
+  if (model.pieces.size() > kMaxIds) {
+    return Invalid("model.pieces", std::to_string(model.pieces.size()) + " pieces",
+                   "at most " + std::to_string(kMaxIds));
+  }
+  for (size_t i = 0; i < model.pieces.size(); ++i) {
+    const Piece& piece = model.pieces[i];
+    if (!std::isfinite(piece.score)) {
+      char shown[32];
+      std::snprintf(shown, sizeof(shown), "%g", piece.score);
+      return Invalid(Index("model.pieces", i) + ".score", shown, "a finite number");
+    }
+    if (piece.type != PieceType::kNormal && spec.dialect == Dialect::kHuggingFace) {
+      return Invalid(Index("model.pieces", i) + ".type", std::to_string(static_cast<int>(piece.type)),
+                     "kNormal (0) in the Hugging Face dialect");
+    }
+  }
+  if (model.unk_id && (*model.unk_id < 0 || static_cast<size_t>(*model.unk_id) >= model.pieces.size())) {
+    return Invalid("model.unk_id", std::to_string(*model.unk_id),
+                   "an id below " + std::to_string(model.pieces.size()));
+  }
+  if (spec.dialect == Dialect::kSentencePiece) return internal::CheckSentencePieceModel(model);
+  if (model.byte_fallback) return NotSupported("model.byte_fallback", "true", "false");
+  return absl::OkStatus();
+}
+
+// Tokens flagged `normalized` are matched after normalization, in a second pass.
+// Where nothing is normalized and all are flagged alike, one pass is the same.
+bool NormalizedMatters(const TokenizerSpec& spec) {
+  if (!spec.normalizers.empty()) return true;
+  for (const AddedToken& token : spec.added_tokens) {
+    if (!token.normalized) return true;
+  }
+  return false;
+}
+
+absl::Status CheckAddedTokens(const TokenizerSpec& spec) {
+  const bool normalized_matters = NormalizedMatters(spec);
+  absl::flat_hash_map<std::string, TokenId> ids;
+  absl::flat_hash_set<TokenId> taken;
+  for (size_t i = 0; i < spec.added_tokens.size(); ++i) {
+    const AddedToken& token = spec.added_tokens[i];
+    const std::string field = Index("added_tokens", i);
+    if (token.content.empty()) return Invalid(field + ".content", "empty", "a string to match");
+    if (absl::Status status = CheckMatchedText(field + ".content", token.content); !status.ok())
+      return status;
+    if (token.single_word) return NotSupported(field + ".single_word", "true", "false");
+    if (token.normalized && normalized_matters) {
+      return NotSupported(field + ".normalized", "true (" + Quoted(token.content) + ")", "false");
+    }
+    if (token.id < 0 || static_cast<size_t>(token.id) >= kMaxIds) {
+      return Invalid(field + ".id", std::to_string(token.id), "an id below " + std::to_string(kMaxIds));
+    }
+    const auto id = static_cast<size_t>(token.id);
+    if (id < spec.model.pieces.size() && spec.model.pieces[id].text != token.content) {
+      return Invalid(field + ".id", std::to_string(token.id) + " (" + Quoted(token.content) + ")",
+                     "another id: this is the piece " + Quoted(spec.model.pieces[id].text));
+    }
+    if (!ids.emplace(token.content, token.id).second) {
+      return Invalid(field + ".content", Quoted(token.content), "each content once");
+    }
+    if (!taken.insert(token.id).second)
+      return Invalid(field + ".id", std::to_string(token.id), "each id once");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCharsmap(const std::string& field, const std::string& charsmap) {
+  if (const std::optional<std::string> problem = internal::CharsMap::Check(charsmap)) {
+    return absl::InvalidArgumentError(field + ": " + *problem);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckReplace(const std::string& field, const ReplaceNormalizer& replace) {
+  if (replace.is_regex && replace.pattern != " {2,}") {
+    return NotSupported(field + ".pattern", "the regular expression " + Quoted(replace.pattern), "\" {2,}\"");
+  }
+  if (replace.pattern.empty()) return NotSupported(field + ".pattern", "\"\"", "a string to replace");
+  if (absl::Status status = CheckMatchedText(field + ".pattern", replace.pattern); !status.ok())
+    return status;
+  if (!internal::IsWellFormedUtf8(replace.content)) {
+    return Invalid(field + ".content", "malformed UTF-8", "well-formed UTF-8");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNormalizers(const TokenizerSpec& spec) {
+  const bool sentencepiece = spec.dialect == Dialect::kSentencePiece;
+  if (sentencepiece && spec.normalizers.size() != 1) {
+    return Invalid("normalizers", std::to_string(spec.normalizers.size()) + " of them",
+                   "one SentencePieceNormalizer in the SentencePiece dialect");
+  }
+  for (size_t i = 0; i < spec.normalizers.size(); ++i) {
+    const std::string field = Index("normalizers", i);
+    const Normalizer& normalizer = spec.normalizers[i];
+    const auto* own = std::get_if<SentencePieceNormalizer>(&normalizer);
+    if (sentencepiece != (own != nullptr)) {
+      return Invalid(field, own != nullptr ? "SentencePieceNormalizer" : "a Hugging Face normalizer",
+                     sentencepiece ? "SentencePieceNormalizer in the SentencePiece dialect"
+                                   : "none of SentencePiece's in the Hugging Face dialect");
+    }
+    absl::Status status;
+    if (own != nullptr) {
+      if (!own->charsmap.empty()) status = CheckCharsmap(field + ".charsmap", own->charsmap);
+    } else if (const auto* precompiled = std::get_if<PrecompiledNormalizer>(&normalizer)) {
+      status = CheckCharsmap(field + ".charsmap", precompiled->charsmap);
+    } else if (const auto* replace = std::get_if<ReplaceNormalizer>(&normalizer)) {
+      status = CheckReplace(field, *replace);
+    }
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckReplacement(const std::string& field, const std::string& replacement) {
+  const bool one = !replacement.empty() && internal::DecodeUtf8(replacement).well_formed &&
+                   internal::DecodeUtf8(replacement).length == replacement.size();
+  if (!one) return Invalid(field + ".replacement", Quoted(replacement), "exactly one character");
+  return absl::OkStatus();
+}
+
+absl::Status CheckPreTokenizers(const TokenizerSpec& spec) {
+  if (spec.dialect == Dialect::kSentencePiece && !spec.pre_tokenizers.empty()) {
+    return Invalid("pre_tokenizers", std::to_string(spec.pre_tokenizers.size()) + " of them",
+                   "none in the SentencePiece dialect");
+  }
+  for (size_t i = 0; i < spec.pre_tokenizers.size(); ++i) {
+    const auto* metaspace = std::get_if<MetaspacePreTokenizer>(&spec.pre_tokenizers[i]);
+    if (metaspace == nullptr) continue;
+    absl::Status status = CheckReplacement(Index("pre_tokenizers", i), metaspace->replacement);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// One more than the largest id of a piece or added token.
+size_t IdLimit(const TokenizerSpec& spec) {
+  size_t limit = spec.model.pieces.size();
+  for (const AddedToken& token : spec.added_tokens) {
+    if (static_cast<size_t>(token.id) >= limit) limit = static_cast<size_t>(token.id) + 1;
+  }
+  return limit;
+}
+
+absl::Status CheckTemplate(const std::string& name, const std::vector<TemplatePiece>& pieces,
+                           size_t id_limit) {
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const auto* special = std::get_if<TemplateSpecial>(&pieces[i]);
+    if (special == nullptr) continue;
+    for (size_t k = 0; k < special->ids.size(); ++k) {
+      const TokenId id = special->ids[k];
+      if (id >= 0 && static_cast<size_t>(id) < id_limit) continue;
+      return Invalid(Index(Index(name, i) + ".ids", k),
+                     std::to_string(id) + " (" + Quoted(special->content) + ")",
+                     "an id below " + std::to_string(id_limit));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPostProcessor(const TokenizerSpec& spec) {
+  const PostProcessorTemplate& post_processor = spec.post_processor;
+  for (size_t i = 0; i < post_processor.single.size(); ++i) {
+    const auto* sequence = std::get_if<TemplateSequence>(&post_processor.single[i]);
+    if (sequence != nullptr && sequence->sequence == Sequence::kB) {
+      return Invalid(Index("post_processor.single", i), "sequence B", "sequence A: a single text has no B");
+    }
+  }
+  const size_t limit = IdLimit(spec);
+  if (absl::Status status = CheckTemplate("post_processor.single", post_processor.single, limit);
+      !status.ok()) {
+    return status;
+  }
+  return CheckTemplate("post_processor.pair", post_processor.pair, limit);
+}
+
+absl::Status CheckDecoders(const TokenizerSpec& spec) {
+  for (size_t i = 0; i < spec.decoders.size(); ++i) {
+    const std::string field = Index("decoders", i);
+    absl::Status status;
+    if (const auto* metaspace = std::get_if<MetaspaceDecoder>(&spec.decoders[i])) {
+      status = CheckReplacement(field, metaspace->replacement);
+    } else if (spec.dialect != Dialect::kSentencePiece) {
+      status = Invalid(field, "SentencePieceDecoder", "none of SentencePiece's in the Hugging Face dialect");
+    } else if (const auto* own = std::get_if<SentencePieceDecoder>(&spec.decoders[i]);
+               own != nullptr && !own->denormalizer_charsmap.empty()) {
+      status = CheckCharsmap(field + ".denormalizer_charsmap", own->denormalizer_charsmap);
+    }
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ValidateSpec(const TokenizerSpec& spec) {
+  using Check = absl::Status (*)(const TokenizerSpec&);
+  for (const Check check : {CheckModel, CheckAddedTokens, CheckNormalizers, CheckPreTokenizers,
+                            CheckPostProcessor, CheckDecoders}) {
+    if (absl::Status status = check(spec); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace trellis
