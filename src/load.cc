@@ -2,8 +2,7 @@
 #include "trellis/load.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -20,15 +19,17 @@ absl::Status At(const std::string& path, const absl::Status& status) {
 }
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) {
-    const std::string reason = std::strerror(errno);
-    return absl::NotFoundError(path + ": cannot be opened (" + reason + "), expected a readable file");
-  }
-  const std::streamoff size = in.tellg();
-  std::string bytes(size > 0 ? static_cast<size_t>(size) : 0, '\0');
-  in.seekg(0);
-  if (size < 0 || !in.read(bytes.data(), size)) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (error)
+    return absl::NotFoundError(path + ": cannot be opened (" + error.message() + "), expected a file");
+  // Of a folder or device a stream says any size.
+  if (!fs::is_regular_file(status)) return absl::InvalidArgumentError(path + ": no plain file, expected one");
+  const uintmax_t size = fs::file_size(path, error);
+  std::ifstream in(path, std::ios::binary);
+  if (error || !in) return absl::PermissionDeniedError(path + ": cannot be opened, expected a readable file");
+  std::string bytes(size, '\0');
+  if (!in.read(bytes.data(), static_cast<std::streamsize>(size))) {
     return absl::DataLossError(path + ": cannot be read to its end, expected " + std::to_string(size) +
                                " bytes");
   }

@@ -72,7 +72,9 @@ class PlainPath {
   // Bytes of the caller's text that the normalized bytes [begin, end) stand for.
   static Offset SourceRange(std::string_view source, const AlignedView& text, uint32_t begin, uint32_t end);
 
-  // Tables are built at the first use.
+  // The byte trie is built at the first use, or before: a tokenizer with
+  // shortcuts has no other use for it than explain's.
+  void BuildTrie() const;
   size_t TrieBytes() const;
   size_t TrieHugeBytes() const;
   const UnigramScores& scores() const { return scores_; }
@@ -88,7 +90,6 @@ class PlainPath {
   template <typename Allowed>
   size_t RunLattice(std::string_view text, std::span<LatticeNode> lattice, std::span<PieceSpan> out,
                     Allowed allowed) const;
-  void BuildTrie() const;
 
   const TokenizerSpec& spec_;
   TokenizerOptions options_;

@@ -54,6 +54,7 @@ constexpr SentencePieceBlanks kLeaveBlanks = {.add_dummy_prefix = false,
 // to the front. nullopt when there is too little room between.
 std::optional<size_t> DenormalizeInPlace(const SentencePieceRewriter& rewriter, size_t text_bytes,
                                          std::span<char> out) {
+  if (text_bytes == 0) return 0;
   const std::span<char> front = out.first(out.size() - text_bytes);
   std::memmove(out.data() + front.size(), out.data(), text_bytes);
   const std::string_view text(out.data() + front.size(), text_bytes);

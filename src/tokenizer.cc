@@ -94,6 +94,8 @@ Tokenizer::Impl::Impl(TokenizerSpec spec, const TokenizerOptions& options)
     words_ = WordPath::Create(spec_, plain_, options);
     if (words_ == nullptr) obstacle_ = "the alphabet or the pieces do not suit the symbol trie";
   }
+  // Encode must not be the one that builds it.
+  if (words_ == nullptr && spec_.dialect == Dialect::kHuggingFace) plain_.BuildTrie();
   if (spec_.dialect == Dialect::kSentencePiece) {
     sentencepiece_ = std::make_unique<const internal::SentencePiecePipeline>(spec_, options);
   }

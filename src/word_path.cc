@@ -3,43 +3,26 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/word_path_job.h"
 #include "trellis/internal/text/utf8.h"
 
 namespace trellis::internal {
 namespace {
 
 constexpr size_t kBlock = 2048;  // bytes of text a scan
-constexpr uint32_t kBatch = 32;  // words whose table lines are on their way at a time
-constexpr Symbol kBlankSymbol = 0xFFFF;
-// Columns that are always there, for words of up to so many bytes; longer words
-// take their own.
+constexpr uint32_t kBatch = 64;  // words that are looked up and go through the lattice together
+// Columns that are always there; words of more bytes take their own.
 constexpr size_t kUsualWordBytes = 1024;
+// What goes through the lattice with others, and how much of that at a time.
+constexpr size_t kBatchWordBytes = 96;
+constexpr size_t kBatchSymbols = kUsualWordBytes;
 // Longer pre-tokens take the exact lattice at once: the margin is computed for
 // sums of so many pieces.
 constexpr uint32_t kMaxFastSymbols = 1024;
+constexpr uint64_t kMarkHash = 0xA24BAED4963EE407;  // words that differ in punctuation behind
 constexpr size_t kEdges = kBlock + 2 + kEdgeSlack;
 
 }  // namespace
-
-// Scratch of one word; positions[i] is where symbol i's source character begins.
-struct WordPath::WordColumns {
-  SymbolColumns lattice;
-  uint32_t* positions;
-  TokenId* path_ids;
-  Offset* path_offsets;
-};
-
-struct WordPath::Job {
-  const TextSegment& segment;
-  MatchSpecial special;
-  ScratchCarver& carver;
-  std::optional<WordCache> cache;
-  TokenSink& sink;
-
-  WordColumns columns = {};  // of the word at hand
-
-  std::string_view source() const { return segment.source; }
-};
 
 size_t WordPath::ColumnBytes(size_t word_bytes) const {
   const size_t n = MaxSymbols(word_bytes) + 1;
@@ -61,7 +44,7 @@ bool WordPath::TakeColumns(WordColumns& columns, ScratchCarver& carver, size_t w
 }
 
 size_t WordPath::ScratchBytes(size_t bytes) const {
-  size_t total = kEdges * sizeof(uint32_t) + ScratchCarver::kAlign + ColumnBytes(kUsualWordBytes);
+  size_t total = kEdges * sizeof(uint32_t) + ScratchCarver::kAlign + 2 * ColumnBytes(kUsualWordBytes);
   if (bytes > kUsualWordBytes) total += ColumnBytes(bytes);
   const size_t context = bytes + 1;  // a strange word is read from the blank before it
   if (precompiled_) {
@@ -80,7 +63,8 @@ StageResult WordPath::Run(const TextSegment& segment, MatchSpecial special, Scra
   Job job{segment, special, carver, std::nullopt, sink};
   if (cache != nullptr) job.cache.emplace(cache);
   const auto edges = carver.Take<uint32_t>(kEdges);
-  if (edges.empty() || !TakeColumns(job.columns, carver, kUsualWordBytes)) return StageResult::kNoRoom;
+  if (edges.empty() || !TakeColumns(job.batch, carver, kUsualWordBytes) ||
+      !TakeColumns(job.columns, carver, kUsualWordBytes)) return StageResult::kNoRoom;
   const size_t first = sink.size();
   Offset* const offsets = sink.next_offsets();
 
@@ -103,200 +87,230 @@ StageResult WordPath::Run(const TextSegment& segment, MatchSpecial special, Scra
   return StageResult::kOk;
 }
 
+// One batch of words: where each one's tokens come from, and what is needed to
+// get them.
+struct WordPath::Batch {
+  struct Probe {
+    WordKey key;
+    uint64_t hash;    // of the whole word, for the cache; 0: none yet
+    uint32_t slot;    // in the word table; kNowhere: cannot be there
+    uint16_t length;  // of the key
+    uint16_t mark;    // 1 + the punctuation that was cut off; 0: none
+  };
+  enum class From : uint8_t { kTable, kCache, kLattice, kAlone };
+  static constexpr uint32_t kNowhere = 0xFFFFFFFF;
+
+  std::span<const Words> words;
+  Probe probes[kBatch];
+  From from[kBatch];
+  WordCache::Found found[kBatch];
+  uint8_t range[kBatch];  // of kLattice
+  SymbolRange ranges[kBatch];
+  uint32_t range_count;
+  uint32_t symbols;  // used of the batch's column
+};
+
 StageResult WordPath::RunWords(Job& job, std::span<const Words> words) const {
-  const std::string_view source = job.source();
-  if (word_table_.empty()) {
-    for (const Words& word : words) {
-      if (const StageResult r = RunWord(job, word.begin, word.end); r != StageResult::kOk) return r;
-    }
-    return StageResult::kOk;
-  }
-  constexpr uint32_t kNowhere = 0xFFFFFFFF;
-  WordKey keys[kBatch];
-  uint32_t slots[kBatch];
-  for (size_t done = 0; done < words.size(); done += kBatch) {
-    const Words* const batch = words.data() + done;
-    const auto size = static_cast<uint32_t>(std::min<size_t>(kBatch, words.size() - done));
-    for (uint32_t i = 0; i < size; ++i) {
-      const uint32_t begin = batch[i].begin;
-      uint32_t length = batch[i].end - begin;
-      length -= punctuation_[static_cast<uint8_t>(source[batch[i].end - 1])] != 0 && length > 1;
-      slots[i] = kNowhere;
-      if (length > kMaxWordKey) continue;
-      if (begin + kMaxWordKey <= source.size()) {
-        keys[i] = LoadWordKey(source.data() + begin, length);
-      } else {
-        char tail[kMaxWordKey] = {};
-        std::memcpy(tail, source.data() + begin, length);
-        keys[i] = LoadWordKey(tail, length);
-      }
-      slots[i] = word_table_.Slot(HashWordKey(keys[i], length));
-      __builtin_prefetch(word_table_.entry(slots[i]));
-    }
-    TokenSink& sink = job.sink;
-    for (uint32_t i = 0; i < size; ++i) {
-      const Words word = batch[i];
-      if (slots[i] != kNowhere && sink.room() >= 2) {
-        const WordEntry& entry = *word_table_.entry(slots[i]);
-        const uint32_t length = word.end - word.begin;
-        const uint32_t mark = length > 1 ? punctuation_[static_cast<uint8_t>(source[word.end - 1])] : 0;
-        const uint32_t key_length = length - (mark != 0);
-        const bool certified = mark == 0 || (entry.punctuation >> (mark - 1) & 1) != 0;
-        if (entry.key == keys[i] && entry.length == key_length && certified) {
-          // The second token is written anyway and counts when there is one.
-          sink.next_ids()[0] = entry.id;
-          sink.next_ids()[1] = punctuation_ids_[mark != 0 ? mark - 1 : 0];
-          if (Offset* offsets = sink.next_offsets(); offsets != nullptr) {
-            offsets[0] = {word.begin, word.begin + key_length};
-            offsets[1] = {word.begin + key_length, word.end};
-          }
-          sink.Wrote(1 + (mark != 0));
-          continue;
-        }
-      }
-      if (const StageResult r = RunWord(job, word.begin, word.end); r != StageResult::kOk) return r;
-    }
+  Batch batch;
+  for (; !words.empty(); words = words.subspan(batch.words.size())) {
+    batch.words = words.first(std::min<size_t>(kBatch, words.size()));
+    ProbeTable(job, batch);
+    LookUp(job, batch);
+    RunLattices(job, batch);
+    if (const StageResult r = EmitBatch(job, batch); r != StageResult::kOk) return r;
   }
   return StageResult::kOk;
 }
 
-StageResult WordPath::RunWord(Job& job, uint32_t begin, uint32_t end) const {
+// Sends for each word's line of the table.
+void WordPath::ProbeTable(const Job& job, Batch& batch) const {
+  const std::string_view source = job.source();
+  for (size_t i = 0; i < batch.words.size(); ++i) {
+    Batch::Probe& probe = batch.probes[i];
+    const Words word = batch.words[i];
+    uint32_t length = word.end - word.begin;
+    const uint32_t mark = length > 1 ? punctuation_[static_cast<uint8_t>(source[word.end - 1])] : 0;
+    length -= mark != 0;
+    probe.slot = Batch::kNowhere;
+    probe.hash = 0;
+    if (length > kMaxWordKey) continue;
+    if (word.begin + kMaxWordKey <= source.size()) {
+      probe.key = LoadWordKey(source.data() + word.begin, length);
+    } else {
+      char tail[kMaxWordKey] = {};
+      std::memcpy(tail, source.data() + word.begin, length);
+      probe.key = LoadWordKey(tail, length);
+    }
+    const uint64_t hash = HashWordKey(probe.key, length);
+    probe.hash = (hash + mark * kMarkHash) | 1;  // never "none"
+    probe.length = static_cast<uint16_t>(length);
+    probe.mark = static_cast<uint16_t>(mark);
+    if (word_table_.empty()) continue;
+    probe.slot = word_table_.Slot(hash);
+    __builtin_prefetch(word_table_.entry(probe.slot));
+  }
+}
+
+// Decides where each word's tokens come from; symbols of words for the lattice
+// go into the batch's column.
+void WordPath::LookUp(Job& job, Batch& batch) const {
+  batch.range_count = 0;
+  batch.symbols = 0;
+  for (size_t i = 0; i < batch.words.size(); ++i) {
+    Batch::Probe& probe = batch.probes[i];
+    if (probe.slot != Batch::kNowhere) {
+      const WordEntry& entry = *word_table_.entry(probe.slot);
+      // Bit 0 stands for no punctuation behind.
+      const bool certified = ((entry.punctuation << 1 | 1) >> probe.mark & 1) != 0;
+      if (entry.key == probe.key && entry.length == probe.length && certified) {
+        batch.from[i] = Batch::From::kTable;
+        continue;
+      }
+    }
+    const Words word = batch.words[i];
+    const std::string_view text = job.source().substr(word.begin, word.end - word.begin);
+    if (job.cache && text.size() <= WordCache::kMaxKey) {
+      if (probe.hash == 0) probe.hash = WordCache::Hash(text);
+      batch.found[i] = job.cache->Find(text, probe.hash);
+      if (IsUsable(job, batch.found[i])) {
+        batch.from[i] = Batch::From::kCache;
+        continue;
+      }
+    } else {
+      probe.hash = 0;
+    }
+    batch.from[i] = Batch::From::kAlone;
+    if (text.size() > kBatchWordBytes || batch.symbols + MaxSymbols(text.size()) > kBatchSymbols) continue;
+    Symbol* const symbols = job.batch.lattice.symbols + batch.symbols;
+    uint32_t* const positions = job.batch.positions + batch.symbols;
+    uint32_t count = 0;
+    if (ReadSymbols(job.source(), word.begin, word.end, symbols, positions, count) != Reading::kOneWord || count == 1) {
+      continue;
+    }
+    symbols[0] = marker_;
+    positions[0] = positions[1];
+    symbols[count] = kUnknownSymbol;
+    PrefetchWalks(trie_.view(), symbols, count, WalkDepth::kSecond);
+    batch.from[i] = Batch::From::kLattice;
+    batch.range[i] = static_cast<uint8_t>(batch.range_count);
+    batch.ranges[batch.range_count++] = {batch.symbols, batch.symbols + count, Closeness::kClose};
+    batch.symbols += count + 1;
+  }
+}
+
+void WordPath::RunLattices(Job& job, Batch& batch) const {
+  const SymbolColumns& all = job.batch.lattice;
+  const CharTrie trie = trie_.view();
+  const std::span<SymbolRange> ranges(batch.ranges, batch.range_count);
+  for (const SymbolRange& range : ranges) {
+    PrefetchWalks(trie, all.symbols + range.begin, range.end - range.begin, WalkDepth::kThird);
+  }
+  for (SymbolRange& range : ranges) {
+    const SymbolColumns columns{all.symbols + range.begin, all.keys + range.begin, all.units + range.begin};
+    range.closeness = RunSymbolLattice(trie, columns, range.end - range.begin, margin_);
+  }
+}
+
+bool WordPath::IsUsable(const Job& job, const WordCache::Found& found) const {
+  if (found.ids == nullptr || (found.offsets == nullptr && job.sink.wants_offsets())) return false;
+  return job.special == MatchSpecial::kYes ||
+         std::none_of(found.ids, found.ids + found.count, [this](TokenId id) { return plain_.IsShielded(id); });
+}
+
+// Writes the batch's tokens in order. New words are remembered only afterwards,
+// since that may overwrite what others were found to be.
+StageResult WordPath::EmitBatch(Job& job, Batch& batch) const {
   TokenSink& sink = job.sink;
-  const std::string_view word = job.source().substr(begin, end - begin);
-  uint64_t hash = 0;
-  const bool cacheable = job.cache && word.size() <= WordCache::kMaxKey;
-  if (cacheable) {
-    hash = WordCache::Hash(word);
-    const WordCache::Found found = job.cache->Find(word, hash);
-    if (found.ids != nullptr && (found.offsets != nullptr || !sink.wants_offsets())) {
-      const bool shielded = job.special == MatchSpecial::kNo &&
-                            std::any_of(found.ids, found.ids + found.count,
-                                        [this](TokenId id) { return plain_.IsShielded(id); });
-      if (!shielded) {
+  struct News {
+    size_t word;
+    size_t first;  // tokens
+    size_t count;
+  };
+  News news[kBatch];
+  size_t news_count = 0;
+  const size_t begin_tokens = sink.size();
+  TokenId* const begin_ids = sink.next_ids();
+  Offset* const begin_offsets = sink.next_offsets();
+  for (size_t i = 0; i < batch.words.size(); ++i) {
+    const Words word = batch.words[i];
+    switch (batch.from[i]) {
+      case Batch::From::kTable: {
+        const Batch::Probe& probe = batch.probes[i];
+        const size_t count = 1 + (probe.mark != 0);
+        if (sink.room() < count) return StageResult::kNoRoom;
+        TokenId* const ids = sink.next_ids();
+        ids[0] = word_table_.entry(probe.slot)->id;
+        if (count == 2) ids[1] = punctuation_ids_[probe.mark];
+        if (Offset* const offsets = sink.next_offsets(); offsets != nullptr) {
+          offsets[0] = {word.begin, word.begin + probe.length};
+          if (count == 2) offsets[1] = {word.begin + probe.length, word.end};
+        }
+        sink.Wrote(count);
+        continue;
+      }
+      case Batch::From::kCache: {
+        const WordCache::Found& found = batch.found[i];
         if (sink.room() < found.count) return StageResult::kNoRoom;
         std::copy_n(found.ids, found.count, sink.next_ids());
-        if (Offset* offsets = sink.next_offsets(); offsets != nullptr) {
-          for (uint32_t i = 0; i < found.count; ++i) {
-            offsets[i] = {begin + found.offsets[i].begin, begin + found.offsets[i].end};
+        if (Offset* const offsets = sink.next_offsets(); offsets != nullptr) {
+          for (uint32_t k = 0; k < found.count; ++k) {
+            offsets[k] = {word.begin + found.offsets[k].begin, word.begin + found.offsets[k].end};
           }
         }
         sink.Wrote(found.count);
-        return StageResult::kOk;
+        continue;
       }
+      case Batch::From::kLattice:
+      case Batch::From::kAlone:
+        break;
+    }
+    job.memorable = true;
+    const size_t first = sink.size();
+    const StageResult result = batch.from[i] == Batch::From::kLattice
+                                   ? FinishPreToken(job, job.batch, batch.ranges[batch.range[i]])
+                                   : EncodeWord(job, word.begin, word.end);
+    if (result != StageResult::kOk) return result;
+    if (batch.probes[i].hash != 0 && job.cache && job.memorable) {
+      news[news_count++] = {i, first - begin_tokens, sink.size() - first};
     }
   }
-  const size_t first = sink.size();
-  TokenId* const ids = sink.next_ids();
-  const Offset* const offsets = sink.next_offsets();
-  bool context_free = true;
-  const StageResult result = EncodeWord(job, begin, end, context_free);
-  if (result != StageResult::kOk || !cacheable || !context_free) return result;
-  const size_t count = sink.size() - first;
-  if (count > WordCache::kMaxTokens) return result;
-  WordOffset word_offsets[WordCache::kMaxTokens];
-  for (size_t i = 0; offsets != nullptr && i < count; ++i) {
-    word_offsets[i] = {static_cast<uint16_t>(offsets[i].begin - begin), static_cast<uint16_t>(offsets[i].end - begin)};
-  }
-  job.cache->Insert(word, hash, {ids, count}, {word_offsets, offsets != nullptr ? count : 0});
-  return result;
-}
-
-// Symbols of a word that per-character rules settle; symbols[0] is left for the
-// marker. kStrange: the exact normalizer must read it.
-WordPath::Reading WordPath::ReadSymbols(std::string_view source, uint32_t begin, uint32_t end, Symbol* symbols,
-                                        uint32_t* positions, uint32_t& count) const {
-  uint32_t n = 1;
-  symbols[0] = kUnknownSymbol;
-  positions[0] = begin;
-  // What a mark at the start would join is a blank: one byte, no rule.
-  uint32_t previous_length = 1;
-  bool previous_replaced = false;
-  bool previous_grew = false;
-  const auto* const bytes = reinterpret_cast<const uint8_t*>(source.data());
-  for (uint32_t at = begin; at < end;) {
-    uint32_t code_point = bytes[at];
-    uint32_t length = 1;
-    if (code_point >= 0x80) {
-      const Decoded d = DecodeUtf8(source.substr(at, end - at));
-      if (!d.well_formed) return Reading::kStrange;
-      code_point = d.code_point;
-      length = d.length;
+  for (const News& one : std::span(news, news_count)) {
+    if (one.count > WordCache::kMaxTokens) continue;
+    const Words word = batch.words[one.word];
+    WordOffset offsets[WordCache::kMaxTokens];
+    for (size_t k = 0; begin_offsets != nullptr && k < one.count; ++k) {
+      const Offset& offset = begin_offsets[one.first + k];
+      offsets[k] = {static_cast<uint16_t>(offset.begin - word.begin), static_cast<uint16_t>(offset.end - word.begin)};
     }
-    const uint32_t entry = code_points_[code_point];
-    if ((entry & CodePointTable::kFlags) == 0) {
-      symbols[n] = static_cast<Symbol>(entry);
-      positions[n++] = at;
-      previous_replaced = previous_grew = false;
-    } else {
-      if ((entry & CodePointTable::kStrange) != 0) return Reading::kStrange;
-      // Cluster rules reach clusters of fewer than 6 bytes only, and those need
-      // a mark after a character that a rule touches or before which one ends.
-      if ((entry & CodePointTable::kMark) != 0 && previous_length + length < 6 &&
-          (previous_replaced || (entry & CodePointTable::kRuleMark) != 0)) {
-        return Reading::kStrange;
-      }
-      if ((entry & CodePointTable::kReplaced) != 0) {
-        const Replacement& replacement = replacements_[entry & CodePointTable::kNumberMask];
-        // A deletion behind an insertion aligns oddly (normalizer.h).
-        if (replacement.count == 0 && previous_grew) return Reading::kStrange;
-        for (uint32_t i = 0; i < replacement.count; ++i) {
-          symbols[n] = replacement_symbols_[replacement.begin + i];
-          positions[n++] = at;
-        }
-        previous_replaced = true;
-        previous_grew = replacement.count > 1;
-      } else {
-        symbols[n] = (entry & CodePointTable::kBlank) != 0 ? kBlankSymbol : static_cast<Symbol>(entry);
-        positions[n++] = at;
-        previous_replaced = previous_grew = false;
-      }
-    }
-    previous_length = length;
-    at += length;
+    job.cache->Insert(job.source().substr(word.begin, word.end - word.begin), batch.probes[one.word].hash,
+                      {begin_ids + one.first, one.count}, {offsets, begin_offsets != nullptr ? one.count : 0});
   }
-  count = n;
-  return Reading::kDone;
+  return StageResult::kOk;
 }
 
-// The same through the exact normalizer. false: scratch is too small.
-bool WordPath::ReadStrange(Job& job, uint32_t begin, uint32_t end, uint32_t& count) const {
-  // A blank joins a mark behind it into one cluster; other ASCII blanks are
-  // controls and do not.
-  if (begin > job.segment.begin && job.source()[begin - 1] == ' ') --begin;
-  const AlignedView raw{job.source().substr(begin, end - begin), nullptr, begin};
-  const size_t room = precompiled_ ? precompiled_->MaxBytes(raw.bytes.size()) : raw.bytes.size() * 3;
-  const auto bytes = job.carver.Take<char>(room);
-  const auto sources = job.carver.Take<uint32_t>(room);
-  if (sources.size() < room) return false;
-  const AlignedBuffer out{bytes.data(), sources.data()};
-  const size_t size = precompiled_ ? precompiled_->Run(raw, TextStart::kInside, out) : RunRepair(raw, out);
-  uint32_t n = 1;
-  job.columns.lattice.symbols[0] = kUnknownSymbol;
-  job.columns.positions[0] = begin;
-  for (size_t at = 0; at < size;) {
-    const Decoded d = DecodeUtf8({bytes.data() + at, size - at});
-    job.columns.lattice.symbols[n] =
-        IsWhitespace(d.code_point) ? kBlankSymbol : static_cast<Symbol>(raw_symbols_[d.code_point]);
-    job.columns.positions[n++] = sources[at];
-    at += d.length;
-  }
-  count = n;
-  return true;
-}
-
-StageResult WordPath::EncodeWord(Job& job, uint32_t begin, uint32_t end, bool& context_free) const {
+StageResult WordPath::EncodeWord(Job& job, uint32_t begin, uint32_t end) const {
   const size_t mark = job.carver.mark();
   const WordColumns usual = job.columns;
   const uint32_t size = end - begin;
   if (size > kUsualWordBytes && !TakeColumns(job.columns, job.carver, size)) return StageResult::kNoRoom;
   uint32_t count = 0;
-  if (ReadSymbols(job.source(), begin, end, job.columns.lattice.symbols, job.columns.positions, count) == Reading::kStrange) {
-    // What a mark at the start means depends on the blank before it.
-    const Decoded d = DecodeUtf8(job.source().substr(begin, size));
-    context_free = (code_points_[d.code_point] & CodePointTable::kMark) == 0;
-    if (!ReadStrange(job, begin, end, count)) return StageResult::kNoRoom;
+  const Reading reading =
+      ReadSymbols(job.source(), begin, end, job.columns.lattice.symbols, job.columns.positions, count);
+  StageResult result;
+  if (reading == Reading::kOneWord && count > 1) {
+    job.columns.lattice.symbols[0] = marker_;
+    job.columns.lattice.symbols[count] = kUnknownSymbol;
+    job.columns.positions[0] = job.columns.positions[1];
+    result = RunPreToken(job, 0, count);
+  } else {
+    if (reading == Reading::kStrange) {
+      // What a mark at the start means depends on the blank before it.
+      const Decoded d = DecodeUtf8(job.source().substr(begin, size));
+      if ((code_points_[d.code_point] & CodePointTable::kMark) != 0) job.memorable = false;
+      if (!ReadStrange(job, begin, end, count)) return StageResult::kNoRoom;
+    }
+    result = RunSymbols(job, count);
   }
-  const StageResult result = RunSymbols(job, count);
   job.columns = usual;
   if (result == StageResult::kOk) job.carver.Release(mark);
   return result;
@@ -333,9 +347,24 @@ StageResult WordPath::RunSymbols(Job& job, uint32_t count) const {
   return StageResult::kOk;
 }
 
+// One pre-token that goes through the lattice alone.
 StageResult WordPath::RunPreToken(Job& job, uint32_t begin, uint32_t end) const {
-  const SymbolColumns columns{job.columns.lattice.symbols + begin, job.columns.lattice.keys + begin, job.columns.lattice.units + begin};
-  const uint32_t count = end - begin;
+  SymbolRange range{begin, end, Closeness::kClose};
+  if (end - begin <= kMaxFastSymbols) {
+    const SymbolColumns& all = job.columns.lattice;
+    const SymbolColumns columns{all.symbols + begin, all.keys + begin, all.units + begin};
+    PrefetchWalks(trie_.view(), columns.symbols, end - begin, WalkDepth::kSecond);
+    PrefetchWalks(trie_.view(), columns.symbols, end - begin, WalkDepth::kThird);
+    range.closeness = RunSymbolLattice(trie_.view(), columns, end - begin, margin_);
+  }
+  return FinishPreToken(job, job.columns, range);
+}
+
+// From a lattice's columns to tokens; takes the exact lattice where it must.
+StageResult WordPath::FinishPreToken(Job& job, const WordColumns& all, const SymbolRange& range) const {
+  const SymbolColumns columns{all.lattice.symbols + range.begin, all.lattice.keys + range.begin,
+                              all.lattice.units + range.begin};
+  const uint32_t count = range.end - range.begin;
   const CharTrie trie = trie_.view();
   const auto exact = [&](auto allowed) {
     const size_t mark = job.carver.mark();
@@ -345,23 +374,22 @@ StageResult WordPath::RunPreToken(Job& job, uint32_t begin, uint32_t end) const 
     job.carver.Release(mark);
     return true;
   };
-  if (count > kMaxFastSymbols || RunSymbolLattice(trie, columns, count, margin_) == Closeness::kClose) {
-    if (!exact(AllPieces())) return StageResult::kNoRoom;
-  }
+  if (range.closeness == Closeness::kClose && !exact(AllPieces())) return StageResult::kNoRoom;
   if (job.special == MatchSpecial::kNo) {
     // Most words have no special on their best path, and then leaving specials
     // out changes nothing.
     bool has_special = false;
     ForEachPieceBackwards(trie, columns, plain_.scores().unk_id, count,
                           [&](uint32_t, uint32_t, TokenId id) { has_special |= plain_.IsShielded(id); });
-    if (has_special && !exact([this](TokenId id) { return !plain_.IsShielded(id); })) return StageResult::kNoRoom;
+    if (has_special) {
+      job.memorable = false;
+      if (!exact([this](TokenId id) { return !plain_.IsShielded(id); })) return StageResult::kNoRoom;
+    }
   }
-  return EmitPath(job, begin, count) ? StageResult::kOk : StageResult::kNoRoom;
+  return EmitPath(job, columns, all.positions + range.begin, count) ? StageResult::kOk : StageResult::kNoRoom;
 }
 
-bool WordPath::EmitPath(Job& job, uint32_t begin, uint32_t count) const {
-  const SymbolColumns columns{job.columns.lattice.symbols + begin, job.columns.lattice.keys + begin, job.columns.lattice.units + begin};
-  const uint32_t* const positions = job.columns.positions + begin;
+bool WordPath::EmitPath(Job& job, const SymbolColumns& columns, const uint32_t* positions, uint32_t count) const {
   const bool offsets = job.sink.wants_offsets();
   uint32_t at = count;
   ForEachPieceBackwards(trie_.view(), columns, plain_.scores().unk_id, count,

@@ -53,6 +53,7 @@ class WordPath {
 
  private:
   struct WordColumns;
+  struct Batch;
   struct Job;  // one Run's text, columns and sink
   struct Words {
     uint32_t begin;
@@ -65,15 +66,20 @@ class WordPath {
   void BuildWords(const TokenizerSpec& spec, PageSize pages);
 
   StageResult RunWords(Job& job, std::span<const Words> words) const;
-  StageResult RunWord(Job& job, uint32_t begin, uint32_t end) const;
-  StageResult EncodeWord(Job& job, uint32_t begin, uint32_t end, bool& context_free) const;
-  enum class Reading : uint8_t { kDone, kStrange };
+  void ProbeTable(const Job& job, Batch& batch) const;
+  void LookUp(Job& job, Batch& batch) const;
+  void RunLattices(Job& job, Batch& batch) const;
+  bool IsUsable(const Job& job, const WordCache::Found& found) const;
+  StageResult EmitBatch(Job& job, Batch& batch) const;
+  StageResult EncodeWord(Job& job, uint32_t begin, uint32_t end) const;
+  enum class Reading : uint8_t { kOneWord, kCuts, kStrange };
   Reading ReadSymbols(std::string_view source, uint32_t begin, uint32_t end, Symbol* symbols, uint32_t* positions,
                       uint32_t& count) const;
   bool ReadStrange(Job& job, uint32_t begin, uint32_t end, uint32_t& count) const;
   StageResult RunSymbols(Job& job, uint32_t count) const;
   StageResult RunPreToken(Job& job, uint32_t begin, uint32_t end) const;
-  bool EmitPath(Job& job, uint32_t begin, uint32_t count) const;
+  StageResult FinishPreToken(Job& job, const WordColumns& all, const SymbolRange& range) const;
+  bool EmitPath(Job& job, const SymbolColumns& columns, const uint32_t* positions, uint32_t count) const;
   void ShiftLostCharacters(const TextSegment& segment, Offset* offsets, size_t count) const;
   size_t MaxSymbols(size_t bytes) const { return bytes * max_symbols_per_byte_ + 2; }
   bool TakeColumns(WordColumns& columns, ScratchCarver& carver, size_t word_bytes) const;
@@ -85,7 +91,7 @@ class WordPath {
   Symbol marker_ = kUnknownSymbol;  // the blank's replacement
   bool split_at_marker_ = true;
   std::array<uint8_t, 256> punctuation_ = {};  // 1 + index; 0: none
-  std::array<TokenId, WordTable::kPunctuations> punctuation_ids_ = {};
+  std::array<TokenId, WordTable::kPunctuations + 1> punctuation_ids_ = {};  // by 1 + index
 
   uint32_t alphabet_ = 0;
   CodePointTable code_points_;

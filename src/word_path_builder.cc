@@ -5,14 +5,13 @@
 #include <numeric>
 #include <string_view>
 
-#include "src/word_path.h"
+#include "src/word_path_job.h"
 #include "trellis/internal/text/unicode_tables.h"
 #include "trellis/internal/text/utf8.h"
 
 namespace trellis::internal {
 namespace {
 
-constexpr Symbol kBlankSymbol = 0xFFFF;
 constexpr uint32_t kMaxAlphabet = 0xFFFE;
 constexpr std::string_view kPunctuations = ",.:;)?!\"";
 static_assert(kPunctuations.size() == WordTable::kPunctuations);
@@ -31,6 +30,15 @@ std::string Utf8(uint32_t code_point) {
 bool IsMark(GraphemeBreak property) {
   return property == GraphemeBreak::kExtend || property == GraphemeBreak::kZwj ||
          property == GraphemeBreak::kSpacingMark;
+}
+
+// Letters that are used together: by blocks of 128 code points, but the Han
+// characters with kana, and the Hangul syllables, are one group each.
+constexpr uint32_t kLetterGroups = (kMaxCodePoint >> 7) + 1;
+uint32_t LetterGroup(uint32_t c) {
+  if (c >= 0x3000 && c < 0xA000) return 0x3000 >> 7;
+  if (c >= 0xAC00 && c < 0xD7B0) return 0xAC00 >> 7;
+  return c >> 7;
 }
 
 // Only White_Space, and some.
@@ -108,7 +116,7 @@ std::unique_ptr<WordPath> WordPath::Create(const TokenizerSpec& spec, const Plai
   return path;
 }
 
-// Numbers the alphabet, the most likely characters first, and builds the trie.
+// Numbers the alphabet and builds the trie.
 bool WordPath::BuildSymbols(const TokenizerSpec& spec, PageSize pages) {
   const auto& pieces = spec.model.pieces;
   std::vector<double> mass(kMaxCodePoint + 1, 0.0);
@@ -125,7 +133,15 @@ bool WordPath::BuildSymbols(const TokenizerSpec& spec, PageSize pages) {
     if (mass[c] > 0.0) letters.push_back(c);
   }
   if (letters.size() > kMaxAlphabet) return false;
-  std::stable_sort(letters.begin(), letters.end(), [&](uint32_t a, uint32_t b) { return mass[a] > mass[b]; });
+  // A node's children lie at base + symbol: letters that follow one another in
+  // words get neighbouring numbers, so that a text's walks share cache lines.
+  std::vector<double> group_mass(kLetterGroups, 0.0);
+  for (const uint32_t c : letters) group_mass[LetterGroup(c)] += mass[c];
+  std::stable_sort(letters.begin(), letters.end(), [&](uint32_t a, uint32_t b) {
+    const uint32_t group_a = LetterGroup(a), group_b = LetterGroup(b);
+    if (group_a == group_b) return mass[a] > mass[b];
+    return group_mass[group_a] != group_mass[group_b] ? group_mass[group_a] > group_mass[group_b] : group_a < group_b;
+  });
   alphabet_ = static_cast<uint32_t>(letters.size());
   for (uint32_t i = 0; i < alphabet_; ++i) raw_symbols_.Set(letters[i], i + 1);
   const auto& metaspace = std::get<MetaspacePreTokenizer>(spec.pre_tokenizers[1]);
@@ -208,6 +224,7 @@ void WordPath::BuildCodePoints() {
     } else if (IsWhitespace(c)) {
       entry = CodePointTable::kBlank;
     }
+    if (entry == marker_) entry |= CodePointTable::kMarker;
     if (IsMark(property)) entry |= CodePointTable::kMark;
     if (entry != 0) code_points_.Set(c, entry);
   });
@@ -250,7 +267,7 @@ void WordPath::BuildWords(const TokenizerSpec& spec, PageSize pages) {
       continue;
     }
     punctuation_[byte] = static_cast<uint8_t>(i + 1);
-    punctuation_ids_[i] = trie.ids[entry];
+    punctuation_ids_[i + 1] = trie.ids[entry];
   }
 
   std::vector<WordEntry> words;

@@ -9,8 +9,8 @@ namespace {
 // Words a bucket on average, and slots a word: few buckets keep the pilots in
 // the second-level cache, few free slots the entries; together they decide how
 // many pilots have to be tried.
-constexpr double kWordsPerBucket = 4.0;
-constexpr double kSlotsPerWord = 1.04;
+constexpr double kWordsPerBucket = 3.0;
+constexpr double kSlotsPerWord = 1.06;
 constexpr uint32_t kPilots = 1u << 16;
 
 }  // namespace

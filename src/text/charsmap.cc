@@ -31,13 +31,32 @@ CharsMap::CharsMap(std::string_view blob) {
   }
   replacements_.assign(blob.substr(kHeaderBytes + array_bytes));
   replacements_.push_back('\0');  // the last one need not be terminated
-  ForEach(kMaxKeyBytes, [this](std::string_view key, std::string_view replacement) {
-    const auto characters = static_cast<size_t>(std::count_if(
-        replacement.begin(), replacement.end(), [](char c) { return !IsContinuation(static_cast<uint8_t>(c)); }));
-    const auto per_byte = [&](size_t n) { return (n + key.size() - 1) / key.size(); };
-    max_expansion_ = std::max(max_expansion_, per_byte(replacement.size()));
-    max_character_expansion_ = std::max(max_character_expansion_, per_byte(characters));
-  });
+  // The worst ratios, without walking every key: a rule's shortest key has as
+  // many bytes as the shortest way to its leaf. Breadth first, each node once.
+  std::vector<uint8_t> seen(units_.size(), 0);
+  std::vector<uint32_t> level = {Offset(units_[0])}, next;
+  for (size_t key_bytes = 1; !level.empty(); ++key_bytes, level.swap(next)) {
+    next.clear();
+    for (const uint32_t node : level) {
+      for (uint32_t byte = 1; byte < 256; ++byte) {
+        const uint32_t child = node ^ byte;
+        if (child >= units_.size() || Label(units_[child]) != byte) continue;
+        const uint32_t below = child ^ Offset(units_[child]);
+        if (HasLeaf(units_[child])) {
+          const std::string_view replacement = Replacement(Value(units_[below]));
+          const auto characters = static_cast<size_t>(std::count_if(
+              replacement.begin(), replacement.end(), [](char c) { return !IsContinuation(static_cast<uint8_t>(c)); }));
+          const auto per_byte = [&](size_t n) { return (n + key_bytes - 1) / key_bytes; };
+          max_expansion_ = std::max(max_expansion_, per_byte(replacement.size()));
+          max_character_expansion_ = std::max(max_character_expansion_, per_byte(characters));
+        }
+        if (seen[below] == 0) {
+          seen[below] = 1;
+          next.push_back(below);
+        }
+      }
+    }
+  }
 }
 
 std::optional<std::string> CharsMap::Check(std::string_view blob) {

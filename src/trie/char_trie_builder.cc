@@ -73,7 +73,7 @@ class Units {
 
 }  // namespace
 
-std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, uint32_t alphabet, TokenId unk_id,
+std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, uint32_t alphabet, int32_t unk_id,
                                            uint32_t unk_cost, PageSize pages) {
   std::vector<CharTrieKey> sorted(keys.begin(), keys.end());
   std::sort(sorted.begin(), sorted.end(), [](const CharTrieKey& a, const CharTrieKey& b) {
@@ -83,7 +83,7 @@ std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, ui
   struct Filled {
     uint32_t at;
     uint64_t unit;
-    TokenId id;
+    int32_t id;
   };
   std::vector<Filled> filled;
   filled.reserve(sorted.size() * 3 + alphabet);
@@ -125,7 +125,7 @@ std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, ui
     const bool is_piece = first.symbols.size() == p.depth;
     const Symbol symbol = first.symbols[p.depth - 1];
     uint32_t cost = is_piece ? first.cost : CharTrie::kNoCost;
-    TokenId id = is_piece ? first.id : unk_id;
+    int32_t id = is_piece ? first.id : unk_id;
     if (p.depth == 1) {
       root_done[symbol] = 1;
       if (!is_piece) cost = unk_cost;
@@ -158,7 +158,7 @@ std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, ui
   BuiltCharTrie trie;
   const size_t size = size_t{last} + alphabet + 1;  // base <= last
   trie.units = Table<uint64_t>(size, pages);
-  trie.ids = Table<TokenId>(size, pages);
+  trie.ids = Table<int32_t>(size, pages);
   for (size_t i = 0; i < size; ++i) trie.units[i] = CharTrie::Pack(kFree, kLeafBase, CharTrie::kNoCost);
   for (uint32_t s = 0; s <= alphabet; ++s) {
     if (root_done[s]) continue;

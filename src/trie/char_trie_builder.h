@@ -14,20 +14,20 @@ namespace trellis::internal {
 
 struct CharTrieKey {
   std::span<const Symbol> symbols;  // not empty, none is kUnknownSymbol
-  TokenId id = 0;
+  int32_t id = 0;
   uint32_t cost = 0;  // below CharTrie::kNoCost
 };
 
 struct BuiltCharTrie {
   Table<uint64_t> units;
-  Table<TokenId> ids;
+  Table<int32_t> ids;
   CharTrie view() const { return {units.data(), ids.data()}; }
   size_t bytes() const { return units.bytes() + ids.bytes(); }
 };
 
 // `keys` must be different. Symbols are 1..alphabet. nullopt when it takes more
 // units than a base can say.
-std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, uint32_t alphabet, TokenId unk_id,
+std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, uint32_t alphabet, int32_t unk_id,
                                            uint32_t unk_cost, PageSize pages);
 
 }  // namespace trellis::internal

@@ -17,28 +17,12 @@
 #include <string>
 #include <string_view>
 
+#include "trellis/internal/text/alignment.h"
 #include "trellis/internal/text/charsmap.h"
 #include "trellis/internal/text/grapheme.h"
 #include "trellis/internal/text/utf8.h"
 
 namespace trellis::internal {
-
-// Text with alignment. `source` is nullptr while the text still is the source
-// itself; then byte i begins at origin + i. Only that first text may be malformed.
-struct AlignedView {
-  std::string_view bytes;
-  const uint32_t* source = nullptr;
-  uint32_t origin = 0;  // where an unaligned text begins in the source
-
-  // Source position of the character that begins at bytes[i].
-  uint32_t SourceOf(size_t i) const { return source != nullptr ? source[i] : origin + static_cast<uint32_t>(i); }
-};
-
-// Where a stage writes; room for MaxBytes of both.
-struct AlignedBuffer {
-  char* bytes;
-  uint32_t* source;
-};
 
 // Whether a text starts here or goes on: only a text's start loses deletions.
 enum class TextStart : uint8_t { kStart, kInside };

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "trellis/internal/stage/normalizer.h"
+#include "trellis/internal/text/alignment.h"
 #include "trellis/internal/text/utf8.h"
 #include "trellis/spec.h"
 

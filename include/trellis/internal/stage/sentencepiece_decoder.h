@@ -57,7 +57,7 @@ class TextWriter {
 
   void Put(std::string_view bytes) {
     full_ |= out_.size() - size_ < bytes.size();
-    if (full_) return;
+    if (full_ || bytes.empty()) return;  // out_ may have no memory at all
     std::memcpy(out_.data() + size_, bytes.data(), bytes.size());
     size_ += bytes.size();
   }

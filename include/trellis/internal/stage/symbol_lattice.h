@@ -7,7 +7,11 @@
 // a difference; otherwise the lattice reports a close call, and the caller takes
 // the exact one, which adds doubles in the reference's order (see unigram.h).
 //
-// Invariants: symbols[count] is readable and kUnknownSymbol, so that walks end;
+// A fresh text's walks miss the caches, and each step waits for the last. So the
+// first steps of many walks are sent for together (PrefetchWalks) before any
+// lattice runs.
+//
+// Invariants: each pre-token is followed by kUnknownSymbol, so that walks end;
 // pieces cover all symbols; results of both agree unless a call was close.
 #ifndef TRELLIS_INTERNAL_STAGE_SYMBOL_LATTICE_H_
 #define TRELLIS_INTERNAL_STAGE_SYMBOL_LATTICE_H_
@@ -26,7 +30,8 @@ namespace trellis::internal {
 // equal sums, the way found first from the left (the longer last piece).
 using LatticeKey = int64_t;
 inline constexpr int kLengthBits = 6;
-inline constexpr uint32_t kMaxPieceSymbols = (1u << kLengthBits) - 1;
+inline constexpr LatticeKey kLengthMask = (1 << kLengthBits) - 1;
+inline constexpr uint32_t kMaxPieceSymbols = 32;
 
 // Scratch of one word; each column has room for `symbols` + 1 elements.
 struct SymbolColumns {
@@ -36,6 +41,30 @@ struct SymbolColumns {
 };
 
 enum class Closeness : uint8_t { kClear, kClose };
+
+// Sends for the units that walks from symbols[0, count) meet at their second
+// symbol, and, called again once those are there, at their third.
+enum class WalkDepth : uint8_t { kSecond, kThird };
+inline void PrefetchWalks(const CharTrie& trie, const Symbol* symbols, uint32_t count, WalkDepth depth) {
+  for (uint32_t i = 0; i + 1 < count; ++i) {
+    const uint32_t second = CharTrie::Base(trie.units[symbols[i]]) + symbols[i + 1];
+    if (depth == WalkDepth::kSecond) {
+      __builtin_prefetch(trie.units + second);
+      continue;
+    }
+    const uint64_t unit = trie.units[second];
+    const bool child = CharTrie::Check(unit) == symbols[i + 1];
+    const uint32_t third = child ? CharTrie::Base(unit) + symbols[i + 2] : second;
+    __builtin_prefetch(trie.units + third);
+  }
+}
+
+// One pre-token in the symbol column.
+struct SymbolRange {
+  uint32_t begin;
+  uint32_t end;  // of the symbols; the unknown symbol is at `end`
+  Closeness closeness;
+};
 
 // Fills keys and units for symbols[0, count).
 inline Closeness RunSymbolLattice(const CharTrie& trie, const SymbolColumns& columns, uint32_t count, int64_t margin) {
@@ -47,10 +76,10 @@ inline Closeness RunSymbolLattice(const CharTrie& trie, const SymbolColumns& col
   keys[0] = 0;
   uint64_t close = 0;
   // |difference| <= margin, as one unsigned comparison. Keys hold lengths too.
-  const auto low = static_cast<uint64_t>(margin) << kLengthBits | kMaxPieceSymbols;
+  const auto low = static_cast<uint64_t>(margin) << kLengthBits | static_cast<uint64_t>(kLengthMask);
   const uint64_t width = 2 * low;
   for (uint32_t at = 0; at < count; ++at) {
-    const LatticeKey so_far = keys[at] & ~static_cast<LatticeKey>(kMaxPieceSymbols);
+    const LatticeKey so_far = keys[at] & ~kLengthMask;
     const Symbol* const symbol = columns.symbols + at;
     LatticeKey* const key = keys + at;
     uint32_t* const unit_of = last + at;
@@ -70,7 +99,6 @@ inline Closeness RunSymbolLattice(const CharTrie& trie, const SymbolColumns& col
       const Symbol next = symbol[length];
       index = CharTrie::Base(unit) + next;
       unit = units[index];
-      // Symbol 0 finds free units with check 0, but those have no cost.
       if (CharTrie::Check(unit) != next) break;
       ++length;
       if (CharTrie::Cost(unit) != CharTrie::kNoCost) relax(length);
@@ -125,10 +153,10 @@ void ForEachPieceBackwards(const CharTrie& trie, const SymbolColumns& columns, T
   uint32_t end = count;
   while (end > 0) {
     const TokenId id = trie.ids[columns.units[end]];
-    uint32_t begin = end - static_cast<uint32_t>(columns.keys[end] & kMaxPieceSymbols);
+    uint32_t begin = end - static_cast<uint32_t>(columns.keys[end] & kLengthMask);
     if (id == unk_id) {
       while (begin > 0 && trie.ids[columns.units[begin]] == unk_id) {
-        begin -= static_cast<uint32_t>(columns.keys[begin] & kMaxPieceSymbols);
+        begin -= static_cast<uint32_t>(columns.keys[begin] & kLengthMask);
       }
     }
     f(begin, end, id);

@@ -52,15 +52,14 @@ class WordCache {
     std::fill_n(memory_->index, kIndexEntries, IndexEntry{0, 0});
   }
 
+  // For words of at least 16 bytes; shorter ones have a cheaper hash
+  // (word_table.h), and any other of 64 good bits would do.
   static uint64_t Hash(std::string_view word) {
     uint64_t hash = word.size() * uint64_t{0x9E3779B97F4A7C15};
     const char* p = word.data();
-    size_t left = word.size();
-    for (; left >= 16; left -= 16, p += 16) hash = FoldedProduct(Load(p) ^ hash, Load(p + 8) ^ kSecret);
-    uint64_t tail[2] = {0, 0};
-    std::memcpy(tail, p, left);
-    hash = FoldedProduct(tail[0] ^ hash, tail[1] ^ kSecret);
-    return FoldedProduct(hash ^ kSecret, uint64_t{0xD1B54A32D192ED03});
+    const char* const last = p + word.size() - 16;
+    for (; p < last; p += 16) hash = FoldedProduct(Load(p) ^ hash, Load(p + 8) ^ kSecret);
+    return FoldedProduct(Load(last) ^ hash, Load(last + 8) ^ kSecret);
   }
 
   void Prefetch(uint64_t hash) const { __builtin_prefetch(&memory_->index[Place(hash)]); }
@@ -78,7 +77,7 @@ class WordCache {
       const IndexEntry entry = memory_->index[place ^ way];
       if (entry.tag != Tag(hash) || !Alive(entry.position)) continue;
       const Record* record = At(entry.position);
-      if (record->key_bytes != word.size() || std::memcmp(Key(record), word.data(), word.size()) != 0) continue;
+      if (record->key_bytes != word.size() || !SameBytes(Key(record), word.data(), word.size())) continue;
       return {Ids(record), record->has_offsets != 0 ? Offsets(record) : nullptr, record->count};
     }
     return {};
@@ -130,6 +129,18 @@ class WordCache {
     uint64_t x;
     std::memcpy(&x, p, sizeof x);
     return x;
+  }
+  static bool SameBytes(const char* a, const char* b, size_t size) {
+    if (size < 8) {
+      for (size_t i = 0; i < size; ++i) {
+        if (a[i] != b[i]) return false;
+      }
+      return true;
+    }
+    for (size_t i = 0; i + 8 < size; i += 8) {
+      if (Load(a + i) != Load(b + i)) return false;
+    }
+    return Load(a + size - 8) == Load(b + size - 8);
   }
   static size_t Padded(size_t bytes) { return (bytes + 3) & ~size_t{3}; }
   static size_t Place(uint64_t hash) { return hash & (kIndexEntries - 1); }

@@ -51,8 +51,7 @@ inline uint64_t FoldedProduct(uint64_t a, uint64_t b) {
 inline uint64_t HashWordKey(const WordKey& key, uint32_t length) {
   // Odd constants with mixed bits; any would do.
   constexpr uint64_t k0 = 0x9E3779B97F4A7C15, k1 = 0xD1B54A32D192ED03, k2 = 0x8CB92BA72F3D8DD7;
-  const uint64_t a = FoldedProduct(key.part[0] ^ k0, key.part[1] ^ k1 ^ length);
-  return a ^ FoldedProduct(key.part[2] ^ k2, k1 ^ a);
+  return FoldedProduct((key.part[0] ^ k0) + key.part[2] * k2, (key.part[1] ^ k1) + (key.part[2] >> 29) + length * k0);
 }
 
 struct WordEntry {
@@ -83,9 +82,9 @@ class WordTable {
     return SlotWithPilot(hash, pilots_[bucket], slots_);
   }
   static uint32_t Bucket(uint64_t hash, uint32_t buckets) { return Scale(static_cast<uint32_t>(hash >> 32), buckets); }
+  // A pilot exchanges the places of its bucket's words with others.
   static uint32_t SlotWithPilot(uint64_t hash, uint32_t pilot, uint32_t slots) {
-    const uint64_t mixed = (hash ^ pilot * uint64_t{0xC2B2AE3D27D4EB4F}) * uint64_t{0x9FB21C651E98DF25};
-    return Scale(static_cast<uint32_t>(mixed >> 32), slots);
+    return Scale(static_cast<uint32_t>(hash) ^ pilot * 0x9E3779B1u, slots);
   }
 
   const WordEntry* entry(uint32_t slot) const { return entries_ + slot; }

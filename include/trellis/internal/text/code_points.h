@@ -4,6 +4,8 @@
 #ifndef TRELLIS_INTERNAL_TEXT_CODE_POINTS_H_
 #define TRELLIS_INTERNAL_TEXT_CODE_POINTS_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -29,8 +31,11 @@ class CodePointTable {
     return entries_[pages_[code_point >> kPageBits] * kPageSize + (code_point & (kPageSize - 1))];
   }
 
+  uint32_t Ascii(uint8_t byte) const { return ascii_[byte]; }
+
   // Building only.
   void Set(uint32_t code_point, uint32_t entry) {
+    if (code_point < ascii_.size()) ascii_[code_point] = entry;
     uint16_t& page = pages_[code_point >> kPageBits];
     if (page == 0) {
       page = static_cast<uint16_t>(entries_.size() / kPageSize);
@@ -46,6 +51,7 @@ class CodePointTable {
   static constexpr uint32_t kPageBits = 7;
   static constexpr uint32_t kPageSize = 1u << kPageBits;
   static constexpr uint32_t kPages = (kMaxCodePoint + 1) >> kPageBits;
+  std::array<uint32_t, 128> ascii_ = {};  // the first page again, one load away
   std::vector<uint16_t> pages_;
   std::vector<uint32_t> entries_;
 };

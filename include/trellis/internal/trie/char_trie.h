@@ -18,8 +18,6 @@
 
 #include <cstdint>
 
-#include "trellis/encoding.h"
-
 namespace trellis::internal {
 
 using Symbol = uint16_t;
@@ -39,7 +37,7 @@ struct CharTrie {
   }
 
   const uint64_t* units = nullptr;  // not owned
-  const TokenId* ids = nullptr;     // by unit
+  const int32_t* ids = nullptr;     // by unit
 };
 
 }  // namespace trellis::internal

@@ -1,0 +1,103 @@
+// WordPath, from a word's bytes to symbols: by character where that is enough,
+// through the exact normalizer where it is not.
+#include "src/word_path_job.h"
+#include "trellis/internal/text/utf8.h"
+
+namespace trellis::internal {
+
+// Symbols of a word that per-character rules settle; symbols[0] is left for the
+// marker. kStrange: the exact normalizer must read it.
+WordPath::Reading WordPath::ReadSymbols(std::string_view source, uint32_t begin, uint32_t end, Symbol* symbols,
+                                        uint32_t* positions, uint32_t& count) const {
+  uint32_t cuts = 0;
+  uint32_t n = 1;
+  symbols[0] = kUnknownSymbol;
+  positions[0] = begin;
+  // What a mark at the start would join is a blank: one byte, no rule.
+  uint32_t previous_length = 1;
+  bool previous_replaced = false;
+  bool previous_grew = false;
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(source.data());
+  for (uint32_t at = begin; at < end;) {
+    const uint8_t lead = bytes[at];
+    uint32_t length = 1;
+    uint32_t entry;
+    if (lead < 0x80) {
+      entry = code_points_.Ascii(lead);
+    } else if (lead >= 0xC2 && lead < 0xE0 && end - at >= 2 && IsContinuation(bytes[at + 1])) {
+      entry = code_points_[(lead & 0x1Fu) << 6 | (bytes[at + 1] & 0x3Fu)];
+      length = 2;
+    } else if (lead >= 0xE0 && lead < 0xED && end - at >= 3 && bytes[at + 1] >= (lead == 0xE0 ? 0xA0 : 0x80) &&
+               IsContinuation(bytes[at + 1]) && IsContinuation(bytes[at + 2])) {
+      entry = code_points_[(lead & 0x0Fu) << 12 | (bytes[at + 1] & 0x3Fu) << 6 | (bytes[at + 2] & 0x3Fu)];
+      length = 3;
+    } else {
+      const Decoded d = DecodeUtf8(source.substr(at, end - at));
+      if (!d.well_formed) return Reading::kStrange;
+      entry = code_points_[d.code_point];
+      length = d.length;
+    }
+    if ((entry & CodePointTable::kFlags) == 0) {
+      symbols[n] = static_cast<Symbol>(entry);
+      positions[n++] = at;
+      previous_replaced = previous_grew = false;
+    } else {
+      if ((entry & CodePointTable::kStrange) != 0) return Reading::kStrange;
+      // Cluster rules reach clusters of fewer than 6 bytes only, and those need
+      // a mark after a character that a rule touches or before which one ends.
+      if ((entry & CodePointTable::kMark) != 0 && previous_length + length < 6 &&
+          (previous_replaced || (entry & CodePointTable::kRuleMark) != 0)) {
+        return Reading::kStrange;
+      }
+      if ((entry & CodePointTable::kReplaced) != 0) {
+        const Replacement& replacement = replacements_[entry & CodePointTable::kNumberMask];
+        // A deletion behind an insertion aligns oddly (normalizer.h).
+        if (replacement.count == 0 && previous_grew) return Reading::kStrange;
+        for (uint32_t i = 0; i < replacement.count; ++i) {
+          cuts |= replacement_symbols_[replacement.begin + i] == kBlankSymbol;
+          symbols[n] = replacement_symbols_[replacement.begin + i];
+          positions[n++] = at;
+        }
+        previous_replaced = true;
+        previous_grew = replacement.count > 1;
+      } else {
+        cuts |= entry & (CodePointTable::kBlank | CodePointTable::kMarker);
+        symbols[n] = (entry & CodePointTable::kBlank) != 0 ? kBlankSymbol : static_cast<Symbol>(entry);
+        positions[n++] = at;
+        previous_replaced = previous_grew = false;
+      }
+    }
+    previous_length = length;
+    at += length;
+  }
+  count = n;
+  return cuts != 0 ? Reading::kCuts : Reading::kOneWord;
+}
+
+// The same through the exact normalizer. false: scratch is too small.
+bool WordPath::ReadStrange(Job& job, uint32_t begin, uint32_t end, uint32_t& count) const {
+  // A blank joins a mark behind it into one cluster; other ASCII blanks are
+  // controls and do not.
+  if (begin > job.segment.begin && job.source()[begin - 1] == ' ') --begin;
+  const AlignedView raw{job.source().substr(begin, end - begin), nullptr, begin};
+  const size_t room = precompiled_ ? precompiled_->MaxBytes(raw.bytes.size()) : raw.bytes.size() * 3;
+  const auto bytes = job.carver.Take<char>(room);
+  const auto sources = job.carver.Take<uint32_t>(room);
+  if (sources.size() < room) return false;
+  const AlignedBuffer out{bytes.data(), sources.data()};
+  const size_t size = precompiled_ ? precompiled_->Run(raw, TextStart::kInside, out) : RunRepair(raw, out);
+  uint32_t n = 1;
+  job.columns.lattice.symbols[0] = kUnknownSymbol;
+  job.columns.positions[0] = begin;
+  for (size_t at = 0; at < size;) {
+    const Decoded d = DecodeUtf8({bytes.data() + at, size - at});
+    job.columns.lattice.symbols[n] =
+        IsWhitespace(d.code_point) ? kBlankSymbol : static_cast<Symbol>(raw_symbols_[d.code_point]);
+    job.columns.positions[n++] = sources[at];
+    at += d.length;
+  }
+  count = n;
+  return true;
+}
+
+}  // namespace trellis::internal
