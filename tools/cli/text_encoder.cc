@@ -1,0 +1,77 @@
+#include "tools/cli/text_encoder.h"
+
+#include <bit>
+#include <limits>
+#include <string>
+
+#include "tools/cli/template_layout.h"
+
+namespace trellis::cli {
+namespace {
+
+constexpr size_t kFirstRoom = 4096;
+constexpr size_t kMostTextBytes = std::numeric_limits<uint32_t>::max();
+
+}  // namespace
+
+absl::Status ExplainedEncodeError(const absl::Status& status, const Tokenizer& tokenizer, const Input& input,
+                                  const EncodeOptions& options) {
+  if (!status.message().empty()) return status;
+  if (absl::IsResourceExhausted(status)) {
+    return absl::ResourceExhaustedError("the text is too long to encode in the memory there is");
+  }
+  if (!absl::IsInvalidArgument(status)) return status;
+  if (options.truncate != Truncate::kNever) {
+    const size_t specials = options.add_special_tokens ? SpecialCount(tokenizer.spec(), input) : 0;
+    if (options.max_length < specials) {
+      return absl::InvalidArgumentError("max_length " + std::to_string(options.max_length) +
+                                        ": expected at least " + std::to_string(specials) +
+                                        ", the number of special tokens");
+    }
+    if (options.truncate == Truncate::kOnlySecond && !input.pair.has_value()) {
+      return absl::InvalidArgumentError("truncation only_second: expected a pair");
+    }
+    if (options.truncate != Truncate::kLongestFirst) {
+      return absl::InvalidArgumentError(
+          std::string("truncation ") +
+          (options.truncate == Truncate::kOnlyFirst ? "only_first" : "only_second") +
+          ": that text is too short to be cut down to max_length " + std::to_string(options.max_length));
+    }
+  }
+  if (!tokenizer.vocab().unk_id().has_value()) {
+    return absl::InvalidArgumentError(
+        "the text has characters that the model does not know, and the model "
+        "has no token for the unknown");
+  }
+  return absl::InvalidArgumentError("the text cannot be encoded with these options");
+}
+
+void TextEncoder::Reserve(size_t input_bytes) {
+  if (input_bytes <= input_bytes_ && ids_ != nullptr) return;
+  input_bytes_ = input_bytes < kFirstRoom ? kFirstRoom : std::bit_ceil(input_bytes);
+  scratch_.Reserve(tokenizer_.ScratchBytes(input_bytes_));
+  max_tokens_ = tokenizer_.MaxTokens(input_bytes_);
+  ids_ = std::make_unique_for_overwrite<TokenId[]>(max_tokens_);
+  if (columns_ == Columns::kIds) return;
+  offsets_ = std::make_unique_for_overwrite<Offset[]>(max_tokens_);
+  type_ids_ = std::make_unique_for_overwrite<uint8_t[]>(max_tokens_);
+  special_tokens_mask_ = std::make_unique_for_overwrite<uint8_t[]>(max_tokens_);
+}
+
+absl::StatusOr<Encoding> TextEncoder::Encode(const Input& input, const EncodeOptions& options) {
+  const size_t bytes = input.text.size() + (input.pair.has_value() ? input.pair->size() : 0);
+  if (bytes > kMostTextBytes) return absl::InvalidArgumentError("the text has 4 GiB or more");
+  Reserve(bytes);
+  EncodingBuffer buffer;
+  buffer.ids = {ids_.get(), max_tokens_};
+  if (columns_ == Columns::kAll) {
+    buffer.offsets = {offsets_.get(), max_tokens_};
+    buffer.type_ids = {type_ids_.get(), max_tokens_};
+    buffer.special_tokens_mask = {special_tokens_mask_.get(), max_tokens_};
+  }
+  absl::StatusOr<Encoding> encoding = tokenizer_.Encode(input, options, scratch_, buffer);
+  if (!encoding.ok()) return ExplainedEncodeError(encoding.status(), tokenizer_, input, options);
+  return encoding;
+}
+
+}  // namespace trellis::cli
