@@ -1,0 +1,159 @@
+// Encode and Decode never allocate: malloc and operator new are counted.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "trellis/trellis.h"
+
+namespace {
+std::atomic<bool> counting{false};
+std::atomic<int> allocations{0};
+void Count() {
+  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
+}
+}  // namespace
+
+// glibc's own names behind the public ones.
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+extern "C" {
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void* malloc(size_t n) {
+  Count();
+  return __libc_malloc(n);
+}
+void* calloc(size_t n, size_t size) {
+  Count();
+  return __libc_calloc(n, size);
+}
+void* realloc(void* p, size_t n) {
+  Count();
+  return __libc_realloc(p, n);
+}
+}
+#define TRELLIS_COUNTS_MALLOC 1
+#endif
+
+namespace trellis {
+namespace {
+
+// A few hundred allocations' worth of everything that takes another way.
+const std::vector<std::string>& Texts() {
+  static const std::vector<std::string> texts = {
+      "",
+      "a",
+      "Hello, world! The quick brown fox jumps over the lazy dog.",
+      "Tie\u0302\u0301ng Vie\u0323\u0302t <mask> \uff1cs\uff1e </s>",
+      "\xff\xfe broken \xe2\x96 bytes",
+      "\x01 deleted at the start",
+      std::string(5000, 'n'),
+      "annnnn ppp0 -ccccc0",
+      "\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341 \u3053\u3093\u306b\u3061\u306f"};
+  return texts;
+}
+
+class Alloc : public testing::TestWithParam<bool> {
+ protected:
+  Alloc() {
+    const char* path = std::getenv("TRELLIS_MODEL");
+    LoadOptions options;
+    options.tokenizer.shortcuts = GetParam();
+    auto tokenizer = LoadTokenizer(path != nullptr ? path : TRELLIS_SOURCE_DIR "/models/multilingual-e5-small", options);
+    if (tokenizer.ok()) tokenizer_.emplace(*std::move(tokenizer));
+  }
+
+  template <typename F>
+  int Allocations(F&& f) {
+    allocations = 0;
+    counting = true;
+    f();
+    counting = false;
+    return allocations;
+  }
+
+  std::optional<Tokenizer> tokenizer_;
+};
+
+TEST_P(Alloc, TheCounterCounts) {
+#ifdef TRELLIS_COUNTS_MALLOC
+  EXPECT_GT(Allocations([] { std::vector<int> v(1000); ASSERT_NE(v.data(), nullptr); }), 0);
+#else
+  GTEST_SKIP() << "malloc cannot be counted under this sanitizer or C library";
+#endif
+}
+
+TEST_P(Alloc, EncodeAndDecodeDoNotAllocate) {
+  ASSERT_TRUE(tokenizer_) << "run tools/fetch_model --tokenizer-only";
+  for (const std::string& text : Texts()) {
+    for (const Truncate truncate : {Truncate::kNever, Truncate::kLongestFirst}) {
+      for (const bool match : {true, false}) {
+        Scratch scratch;
+        scratch.Reserve(tokenizer_->ScratchBytes(2 * text.size()));
+        const size_t room = tokenizer_->MaxTokens(2 * text.size());
+        std::vector<TokenId> ids(room);
+        std::vector<Offset> offsets(room);
+        std::vector<uint8_t> type_ids(room), mask(room);
+        EncodeOptions options;
+        options.match_special_tokens = match;
+        options.truncate = truncate;
+        options.max_length = 6;
+        bool ok = false;
+        const int count = Allocations([&] {
+          ok = tokenizer_->Encode(Input{text, text}, options, scratch, {ids, offsets, type_ids, mask, {}}).ok();
+        });
+        EXPECT_TRUE(ok);
+        EXPECT_EQ(count, 0) << testing::PrintToString(text);
+
+        std::vector<char> out(tokenizer_->DecodedBytes(ids) + 1);
+        EXPECT_EQ(Allocations([&] { ok = tokenizer_->Decode(ids, {}, out).ok(); }), 0);
+        EXPECT_TRUE(ok);
+      }
+    }
+  }
+}
+
+TEST_P(Alloc, ResourceExhaustedDoesNotAllocate) {
+  ASSERT_TRUE(tokenizer_) << "run tools/fetch_model --tokenizer-only";
+  const std::string text = "Hello, world! The quick brown fox jumps over the lazy dog.";
+  std::vector<TokenId> ids(tokenizer_->MaxTokens(text.size()));
+  Scratch scratch;
+  scratch.Reserve(tokenizer_->ScratchBytes(text.size()));
+  const auto enough = tokenizer_->Encode(Input{text}, {}, scratch, {.ids = ids});
+  ASSERT_TRUE(enough.ok());
+  const size_t needed = enough->ids.size();
+  const auto code = [&](Scratch& with, std::span<TokenId> into) {
+    absl::StatusCode result = absl::StatusCode::kUnknown;
+    EXPECT_EQ(Allocations([&] { result = tokenizer_->Encode(Input{text}, {}, with, {.ids = into}).status().code(); }), 0);
+    return result;
+  };
+  for (size_t room = 0; room < needed; ++room) {
+    EXPECT_EQ(code(scratch, std::span(ids).first(room)), absl::StatusCode::kResourceExhausted) << room;
+  }
+  EXPECT_EQ(code(scratch, std::span(ids).first(needed)), absl::StatusCode::kOk);
+  Scratch small;
+  EXPECT_EQ(code(small, ids), absl::StatusCode::kResourceExhausted);
+  // What the failed call asked for is what a later one needs: at most a few steps.
+  for (int i = 0; i < 20 && small.capacity() < scratch.capacity(); ++i) {
+    small.Reserve(small.high_water());
+    if (code(small, ids) == absl::StatusCode::kOk) break;
+  }
+  EXPECT_EQ(code(small, ids), absl::StatusCode::kOk);
+  std::vector<char> out(3);
+  absl::StatusCode decoded = absl::StatusCode::kUnknown;
+  const std::vector<TokenId> some = {35378, 4, 8999, 38};
+  EXPECT_EQ(Allocations([&] { decoded = tokenizer_->Decode(some, {}, out).status().code(); }), 0);
+  EXPECT_EQ(decoded, absl::StatusCode::kResourceExhausted);
+}
+
+INSTANTIATE_TEST_SUITE_P(Paths, Alloc, testing::Bool(),
+                         [](const auto& tested) { return tested.param ? "Shortcuts" : "Plain"; });
+
+}  // namespace
+}  // namespace trellis

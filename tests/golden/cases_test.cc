@@ -1,0 +1,42 @@
+// Further cases in the same form from the folder that TRELLIS_CASES names:
+// reported trouble, more languages, every Unicode block.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "tests/golden/golden_check.h"
+
+namespace trellis::golden {
+namespace {
+
+class Cases : public testing::TestWithParam<const char*> {};
+
+TEST_P(Cases, MatchReference) {
+  const char* folder = std::getenv("TRELLIS_CASES");
+  if (folder == nullptr || *folder == '\0') {
+    GTEST_SKIP() << "SKIPPED: TRELLIS_CASES is not set, so the further cases of " << GetParam()
+                 << " are not checked";
+  }
+  const std::vector<GoldenCase> cases = ReadCases(std::string(folder) + "/" + GetParam());
+  std::map<std::string, size_t> left_out;
+  size_t supported = 0;
+  for (const GoldenCase& golden : cases)
+    golden.unsupported.empty() ? ++supported : ++left_out[golden.unsupported];
+  EXPECT_GT(supported, 100u) << GetParam() << " has lost cases";
+  for (const Variant& variant : kVariants) EXPECT_EQ(CheckAll(variant, cases), supported);
+  std::cout << GetParam() << ": " << supported << " cases checked";
+  for (const auto& [what, count] : left_out)
+    std::cout << ", " << count << " left out for their option " << what;
+  std::cout << std::endl;
+}
+
+INSTANTIATE_TEST_SUITE_P(Further, Cases, testing::Values("golden_xlmr.jsonl", "cases_xlmr.jsonl"),
+                         [](const auto& file) {
+                           return std::string(file.param).substr(0, std::string(file.param).find('.'));
+                         });
+
+}  // namespace
+}  // namespace trellis::golden

@@ -1,0 +1,157 @@
+// One line of a golden or case file (JSON; tools/make_golden says which fields).
+#ifndef TRELLIS_TESTS_GOLDEN_GOLDEN_CASE_H_
+#define TRELLIS_TESTS_GOLDEN_GOLDEN_CASE_H_
+
+#include <simdjson.h>
+
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "tests/reference/utf8_replacement.h"
+#include "trellis/tokenizer.h"
+
+namespace trellis::golden {
+
+struct GoldenCase {
+  std::string name;
+  std::string text;
+  std::optional<std::string> pair;
+  EncodeOptions options = {.add_special_tokens = false};
+  // Why this library cannot be asked for it; empty: it can.
+  std::string unsupported;
+  std::string expect_error;  // the reference's words; empty: no error
+  bool has_encoding = false;
+  std::vector<TokenId> ids;
+  std::vector<Offset> offsets;
+  std::vector<uint8_t> type_ids;             // absent in the file: all 0
+  std::vector<uint8_t> special_tokens_mask;  // absent in the file: all 0
+  std::string decoded;                       // of `ids`, also where there is nothing to encode
+  std::optional<std::string> decoded_skip_special;
+  bool has_decoding = false;
+
+  Input input() const {
+    return pair ? Input{.text = text, .pair = std::string_view(*pair)} : Input{.text = text};
+  }
+};
+
+namespace internal {
+
+using simdjson::dom::array;
+using simdjson::dom::element;
+
+inline std::string String(element value) { return std::string(std::string_view(value)); }
+
+template <typename T>
+std::vector<T> Numbers(element value) {
+  std::vector<T> out;
+  for (const element number : array(value)) out.push_back(static_cast<T>(int64_t(number)));
+  return out;
+}
+
+inline std::vector<Offset> Offsets(element value) {
+  std::vector<Offset> out;
+  for (const element pair : array(value)) {
+    const std::vector<uint32_t> ends = Numbers<uint32_t>(pair);
+    out.push_back({ends.at(0), ends.at(1)});
+  }
+  return out;
+}
+
+inline void ReadTruncation(element truncation, GoldenCase& out) {
+  const std::string_view strategy = truncation["strategy"];
+  const std::string_view direction = truncation["direction"];
+  if (strategy == "LongestFirst") out.options.truncate = Truncate::kLongestFirst;
+  if (strategy == "OnlyFirst") out.options.truncate = Truncate::kOnlyFirst;
+  if (strategy == "OnlySecond") out.options.truncate = Truncate::kOnlySecond;
+  out.options.truncation_side = direction == "Left" ? Side::kLeft : Side::kRight;
+  out.options.max_length = uint64_t(truncation["max_length"]);
+  if (uint64_t(truncation["stride"]) != 0 && !out.expect_error.empty()) out.unsupported = "stride";
+}
+
+inline void ReadOptions(element options, GoldenCase& out) {
+  for (const auto& [key, value] : simdjson::dom::object(options)) {
+    if (key == "add_special_tokens") {
+      out.options.add_special_tokens = bool(value);
+    } else if (key == "truncation") {
+      ReadTruncation(value, out);
+    } else {
+      out.unsupported = std::string(key);
+    }
+  }
+}
+
+inline void ReadEncoding(element row, GoldenCase& out) {
+  out.ids = Numbers<TokenId>(row["ids"]);
+  out.offsets = Offsets(row["byte_offsets"]);
+  out.type_ids.assign(out.ids.size(), 0);
+  out.special_tokens_mask.assign(out.ids.size(), 0);
+  element column;
+  if (row["type_ids"].get(column) == simdjson::SUCCESS) out.type_ids = Numbers<uint8_t>(column);
+  if (row["special_tokens_mask"].get(column) == simdjson::SUCCESS)
+    out.special_tokens_mask = Numbers<uint8_t>(column);
+  out.has_encoding = true;
+}
+
+// Rows whose reference refused the bytes and was asked again with U+FFFD in
+// place: its offsets are those of the replaced text.
+inline void ReadReplaced(element row, GoldenCase& out) {
+  out.expect_error.clear();
+  out.ids = Numbers<TokenId>(row["ids_if_replaced"]);
+  const reference::Replaced replaced = reference::ReplaceMalformed(out.text);
+  for (const Offset& offset : Offsets(row["byte_offsets_if_replaced_in_replaced_text"])) {
+    out.offsets.push_back({replaced.original.at(offset.begin), replaced.original.at(offset.end)});
+  }
+  out.type_ids.assign(out.ids.size(), 0);
+  out.special_tokens_mask.assign(out.ids.size(), 0);
+  out.has_encoding = true;
+}
+
+inline GoldenCase ReadCase(element row) {
+  GoldenCase out;
+  out.name = String(row["name"]);
+  element value;
+  if (row["text"].get(value) == simdjson::SUCCESS) out.text = String(value);
+  if (row["text_base64"].get(value) == simdjson::SUCCESS && !absl::Base64Unescape(String(value), &out.text)) {
+    throw std::runtime_error(out.name + ": text_base64 is not base64");
+  }
+  if (row["pair"].get(value) == simdjson::SUCCESS) out.pair = String(value);
+  if (row["expect_error"].get(value) == simdjson::SUCCESS) out.expect_error = String(value);
+  if (row["options"].get(value) == simdjson::SUCCESS) ReadOptions(value, out);
+  if (row["ids"].get(value) == simdjson::SUCCESS) ReadEncoding(row, out);
+  if (row["ids_if_replaced"].get(value) == simdjson::SUCCESS) ReadReplaced(row, out);
+  if (row["decode_ids"].get(value) == simdjson::SUCCESS) out.ids = Numbers<TokenId>(value);
+  if (row["decoded"].get(value) == simdjson::SUCCESS) {
+    out.decoded = String(value);
+    out.has_decoding = true;
+  }
+  if (row["decoded_skip_special"].get(value) == simdjson::SUCCESS) out.decoded_skip_special = String(value);
+  return out;
+}
+
+}  // namespace internal
+
+// All rows of a file, in order; a first line that has no name says where the
+// file comes from and is left out. Throws when the file cannot be read.
+inline std::vector<GoldenCase> ReadCases(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error(path + " cannot be opened");
+  std::vector<GoldenCase> out;
+  simdjson::dom::parser parser;
+  std::string line;
+  while (std::getline(file, line)) {
+    const simdjson::dom::element row = parser.parse(line);
+    simdjson::dom::element name;
+    if (row["name"].get(name) == simdjson::SUCCESS) out.push_back(internal::ReadCase(row));
+  }
+  return out;
+}
+
+}  // namespace trellis::golden
+
+#endif  // TRELLIS_TESTS_GOLDEN_GOLDEN_CASE_H_
