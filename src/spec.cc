@@ -27,7 +27,7 @@ std::string Index(std::string_view list, size_t i) {
   return std::string(list) + "[" + std::to_string(i) + "]";
 }
 
-std::string Quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+std::string Quoted(std::string_view text) { return std::string(1, '"').append(text).append(1, '"'); }
 
 absl::Status Invalid(const std::string& field, const std::string& value, std::string_view expected) {
   return absl::InvalidArgumentError(field + ": " + value + ", expected " + std::string(expected));

@@ -219,6 +219,9 @@ absl::StatusOr<Encoding> Tokenizer::Impl::Encode(std::span<const Input> inputs, 
       if (!carver.OwnsCache(id_)) {
         WordCache(cache).Clear();
         carver.SetCacheOwner(id_);
+      } else if (carver.IsCacheStale()) {
+        WordCache(cache).Forget();
+        carver.SetCacheOwner(id_);
       }
     }
     size_t size = 0;

@@ -19,15 +19,27 @@ constexpr size_t kBatchSymbols = kUsualWordBytes;
 // Longer pre-tokens take the exact lattice at once: the margin is computed for
 // sums of so many pieces.
 constexpr uint32_t kMaxFastSymbols = 1024;
+constexpr uint32_t kSentSteps = 7;  // of the walks from words' starts
 constexpr uint64_t kMarkHash = 0xA24BAED4963EE407;  // words that differ in punctuation behind
 constexpr size_t kEdges = kBlock + 2 + kEdgeSlack;
+
+// Most words have few tokens, and a call (or what compilers make of a loop)
+// costs more than a fixed copy. Up to 3 elements behind either end must be
+// readable and, while there is room, are overwritten.
+inline void CopyFew(const TokenId* from, size_t count, TokenId* to, size_t room) {
+  if (count <= 4 && room >= 4) {
+    std::memcpy(to, from, 4 * sizeof(TokenId));
+  } else {
+    std::memcpy(to, from, count * sizeof(TokenId));
+  }
+}
 
 }  // namespace
 
 size_t WordPath::ColumnBytes(size_t word_bytes) const {
   const size_t n = MaxSymbols(word_bytes) + 1;
   return n * (sizeof(Symbol) + sizeof(LatticeKey) + 2 * sizeof(uint32_t) + sizeof(TokenId) + sizeof(Offset)) +
-         6 * ScratchCarver::kAlign;
+         7 * ScratchCarver::kAlign;
 }
 
 bool WordPath::TakeColumns(WordColumns& columns, ScratchCarver& carver, size_t word_bytes) const {
@@ -36,7 +48,7 @@ bool WordPath::TakeColumns(WordColumns& columns, ScratchCarver& carver, size_t w
   const auto keys = carver.Take<LatticeKey>(n);
   const auto units = carver.Take<uint32_t>(n);
   const auto positions = carver.Take<uint32_t>(n);
-  const auto ids = carver.Take<TokenId>(n);
+  const auto ids = carver.Take<TokenId>(n + 3);  // CopyFew reads on
   const auto offsets = carver.Take<Offset>(n);
   if (offsets.size() < n) return false;
   columns = {{symbols.data(), keys.data(), units.data()}, positions.data(), ids.data(), offsets.data()};
@@ -143,6 +155,7 @@ void WordPath::ProbeTable(const Job& job, Batch& batch) const {
     }
     const uint64_t hash = HashWordKey(probe.key, length);
     probe.hash = (hash + mark * kMarkHash) | 1;  // never "none"
+    if (job.cache) job.cache->Prefetch(probe.hash);
     probe.length = static_cast<uint16_t>(length);
     probe.mark = static_cast<uint16_t>(mark);
     if (word_table_.empty()) continue;
@@ -190,7 +203,7 @@ void WordPath::LookUp(Job& job, Batch& batch) const {
     symbols[0] = marker_;
     positions[0] = positions[1];
     symbols[count] = kUnknownSymbol;
-    PrefetchWalks(trie_.view(), symbols, count, WalkDepth::kSecond);
+    SendForSecondUnits(trie_.view(), symbols, count);
     batch.from[i] = Batch::From::kLattice;
     batch.range[i] = static_cast<uint8_t>(batch.range_count);
     batch.ranges[batch.range_count++] = {batch.symbols, batch.symbols + count, Closeness::kClose};
@@ -203,7 +216,17 @@ void WordPath::RunLattices(Job& job, Batch& batch) const {
   const CharTrie trie = trie_.view();
   const std::span<SymbolRange> ranges(batch.ranges, batch.range_count);
   for (const SymbolRange& range : ranges) {
-    PrefetchWalks(trie, all.symbols + range.begin, range.end - range.begin, WalkDepth::kThird);
+    SendForThirdUnits(trie, all.symbols + range.begin, range.end - range.begin);
+  }
+  // Walks from the words' starts go furthest.
+  SentWalk walks[kBatch];
+  for (size_t i = 0; i < ranges.size(); ++i) walks[i] = {all.symbols[ranges[i].begin]};
+  for (uint32_t step = 1; step <= kSentSteps; ++step) {
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const Symbol* const symbols = all.symbols + ranges[i].begin;
+      const uint32_t at = std::min(step, ranges[i].end - ranges[i].begin);
+      walks[i].Step(trie, symbols[at - 1], symbols[at]);
+    }
   }
   for (SymbolRange& range : ranges) {
     const SymbolColumns columns{all.symbols + range.begin, all.keys + range.begin, all.units + range.begin};
@@ -251,7 +274,7 @@ StageResult WordPath::EmitBatch(Job& job, Batch& batch) const {
       case Batch::From::kCache: {
         const WordCache::Found& found = batch.found[i];
         if (sink.room() < found.count) return StageResult::kNoRoom;
-        std::copy_n(found.ids, found.count, sink.next_ids());
+        CopyFew(found.ids, found.count, sink.next_ids(), sink.room());
         if (Offset* const offsets = sink.next_offsets(); offsets != nullptr) {
           for (uint32_t k = 0; k < found.count; ++k) {
             offsets[k] = {word.begin + found.offsets[k].begin, word.begin + found.offsets[k].end};
@@ -353,8 +376,8 @@ StageResult WordPath::RunPreToken(Job& job, uint32_t begin, uint32_t end) const 
   if (end - begin <= kMaxFastSymbols) {
     const SymbolColumns& all = job.columns.lattice;
     const SymbolColumns columns{all.symbols + begin, all.keys + begin, all.units + begin};
-    PrefetchWalks(trie_.view(), columns.symbols, end - begin, WalkDepth::kSecond);
-    PrefetchWalks(trie_.view(), columns.symbols, end - begin, WalkDepth::kThird);
+    SendForSecondUnits(trie_.view(), columns.symbols, std::min(end - begin, 2 * kAhead));
+    SendForThirdUnits(trie_.view(), columns.symbols, std::min(end - begin - 1, kAhead));
     range.closeness = RunSymbolLattice(trie_.view(), columns, end - begin, margin_);
   }
   return FinishPreToken(job, job.columns, range);
@@ -401,7 +424,7 @@ bool WordPath::EmitPath(Job& job, const SymbolColumns& columns, const uint32_t* 
                         });
   const size_t size = count - at;
   if (job.sink.room() < size) return false;
-  std::copy_n(job.columns.path_ids + at, size, job.sink.next_ids());
+  CopyFew(job.columns.path_ids + at, size, job.sink.next_ids(), job.sink.room());
   if (offsets) std::copy_n(job.columns.path_offsets + at, size, job.sink.next_offsets());
   job.sink.Wrote(size);
   return true;

@@ -13,6 +13,8 @@ namespace trellis::internal {
 namespace {
 
 constexpr uint32_t kMaxAlphabet = 0xFFFE;
+// Sums of costs of a whole pre-token stay far below a LatticeKey's range.
+constexpr double kHighestCost = double{1u << 30};
 constexpr std::string_view kPunctuations = ",.:;)?!\"";
 static_assert(kPunctuations.size() == WordTable::kPunctuations);
 // The lattice's sums have at most so many pieces (word_path.cc).
@@ -153,7 +155,7 @@ bool WordPath::BuildSymbols(const TokenizerSpec& spec, PageSize pages) {
   double highest = 0.0;
   for (const Piece& piece : pieces) highest = std::max(highest, -piece.score);
   highest = std::max(highest, -plain_.scores().unk_score);
-  unit_ = std::exp2(std::floor(std::log2((CharTrie::kNoCost - 1) / highest)));
+  unit_ = std::exp2(std::floor(std::log2(kHighestCost / highest)));
   double most_off = 0.0;
   const auto cost_of = [&](double score) {
     const double exact = -score * unit_;
@@ -263,11 +265,11 @@ void WordPath::BuildWords(const TokenizerSpec& spec, PageSize pages) {
     const uint32_t entry = code_points_[byte];
     // Alone it must be itself, a character, and a piece.
     if (blanks_.Has(byte) || (entry & CodePointTable::kFlags) != 0 || entry == kUnknownSymbol ||
-        trie.ids[entry] == plain_.scores().unk_id) {
+        trie.units[entry].id == plain_.scores().unk_id) {
       continue;
     }
     punctuation_[byte] = static_cast<uint8_t>(i + 1);
-    punctuation_ids_[i + 1] = trie.ids[entry];
+    punctuation_ids_[i + 1] = trie.units[entry].id;
   }
 
   std::vector<WordEntry> words;

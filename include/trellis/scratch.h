@@ -39,7 +39,7 @@ class Scratch {
   size_t high_water() const { return high_water_; }
 
   // Forgets the word cache (benchmarks on fresh text; after secrets).
-  void ClearCache() { cache_owner_ = 0; }
+  void ClearCache() { cache_stale_ = true; }
 
  private:
   friend class ScratchCarver;
@@ -51,6 +51,7 @@ class Scratch {
   std::span<std::byte> memory_ = {};
   size_t high_water_ = 0;
   uint64_t cache_owner_ = 0;  // Tokenizer whose words lie in the cache region
+  bool cache_stale_ = false;  // and are not to be used any more
 };
 
 // How the pipeline takes pieces off a Scratch: a bump pointer over one call.
@@ -73,8 +74,14 @@ class ScratchCarver {
   size_t mark() const { return used_; }
   void Release(size_t mark) { used_ = mark; }
 
+  // The word cache, which lies first: whose words it holds, and whether they
+  // have been cleared since.
   bool OwnsCache(uint64_t owner) const { return scratch_.cache_owner_ == owner; }
-  void SetCacheOwner(uint64_t owner) { scratch_.cache_owner_ = owner; }
+  bool IsCacheStale() const { return scratch_.cache_stale_; }
+  void SetCacheOwner(uint64_t owner) {
+    scratch_.cache_owner_ = owner;
+    scratch_.cache_stale_ = false;
+  }
 
   static constexpr size_t kAlign = 64;
 

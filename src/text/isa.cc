@@ -28,6 +28,8 @@ Isa Choose() {
   if (forced == nullptr) return best;
   const std::string_view name(forced);
   for (const Isa isa : {Isa::kPortable, Isa::kNeon, Isa::kAvx2, Isa::kAvx512}) {
+    // Of another kind of processor, which the order does not tell.
+    if (isa == Isa::kNeon && best != Isa::kNeon) continue;
     if (name == IsaName(isa)) return std::min(isa, best);
   }
   return best;

@@ -6,6 +6,7 @@ namespace trellis::internal {
 namespace {
 
 constexpr Symbol kFree = 0xFFFF;
+constexpr uint32_t kMaxBase = 1u << 28;
 constexpr uint32_t kLeafBase = 1;  // nothing lies there: no unit 1 + s has check s
 // A node with many children is rarely lucky near the front of the free list.
 constexpr size_t kManyChildren = 8;
@@ -82,8 +83,7 @@ std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, ui
 
   struct Filled {
     uint32_t at;
-    uint64_t unit;
-    int32_t id;
+    CharUnit unit;
   };
   std::vector<Filled> filled;
   filled.reserve(sorted.size() * 3 + alphabet);
@@ -124,7 +124,7 @@ std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, ui
     const CharTrieKey& first = sorted[p.begin];
     const bool is_piece = first.symbols.size() == p.depth;
     const Symbol symbol = first.symbols[p.depth - 1];
-    uint32_t cost = is_piece ? first.cost : CharTrie::kNoCost;
+    uint32_t cost = is_piece ? first.cost : CharUnit::kNoCost;
     int32_t id = is_piece ? first.id : unk_id;
     if (p.depth == 1) {
       root_done[symbol] = 1;
@@ -132,6 +132,8 @@ std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, ui
     }
     cut(p);
     uint32_t base = kLeafBase;
+    uint16_t mask = 0;
+    for (const Symbol label : labels) mask = static_cast<uint16_t>(mask | 1u << (label & 15));
     if (!children.empty()) {
       uint32_t at = units.first();
       const bool many = children.size() > kManyChildren;
@@ -143,7 +145,7 @@ std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, ui
         if (units.base_used(base)) continue;
         if (std::all_of(labels.begin(), labels.end(), [&](Symbol s) { return units.free(base + s); })) break;
       }
-      if (base > CharTrie::kMaxBase) return std::nullopt;
+      if (base > kMaxBase) return std::nullopt;
       for (size_t i = 0; i < children.size(); ++i) {
         children[i].unit = base + labels[i];
         units.Take(children[i].unit);
@@ -152,23 +154,17 @@ std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, ui
       units.UseBase(base);
       stack.insert(stack.end(), children.rbegin(), children.rend());
     }
-    filled.push_back({p.unit, CharTrie::Pack(symbol, base, cost), id});
+    filled.push_back({p.unit, {base, symbol, mask, cost, id}});
   }
 
   BuiltCharTrie trie;
   const size_t size = size_t{last} + alphabet + 1;  // base <= last
-  trie.units = Table<uint64_t>(size, pages);
-  trie.ids = Table<int32_t>(size, pages);
-  for (size_t i = 0; i < size; ++i) trie.units[i] = CharTrie::Pack(kFree, kLeafBase, CharTrie::kNoCost);
+  trie.units = Table<CharUnit>(size, pages);
+  for (size_t i = 0; i < size; ++i) trie.units[i] = {kLeafBase, kFree, 0, CharUnit::kNoCost, unk_id};
   for (uint32_t s = 0; s <= alphabet; ++s) {
-    if (root_done[s]) continue;
-    trie.units[s] = CharTrie::Pack(static_cast<Symbol>(s), kLeafBase, unk_cost);
-    trie.ids[s] = unk_id;
+    if (root_done[s] == 0) trie.units[s] = {kLeafBase, static_cast<Symbol>(s), 0, unk_cost, unk_id};
   }
-  for (const Filled& f : filled) {
-    trie.units[f.at] = f.unit;
-    trie.ids[f.at] = f.id;
-  }
+  for (const Filled& f : filled) trie.units[f.at] = f.unit;
   return trie;
 }
 

@@ -15,18 +15,17 @@ namespace trellis::internal {
 struct CharTrieKey {
   std::span<const Symbol> symbols;  // not empty, none is kUnknownSymbol
   int32_t id = 0;
-  uint32_t cost = 0;  // below CharTrie::kNoCost
+  uint32_t cost = 0;  // below CharUnit::kNoCost
 };
 
 struct BuiltCharTrie {
-  Table<uint64_t> units;
-  Table<int32_t> ids;
-  CharTrie view() const { return {units.data(), ids.data()}; }
-  size_t bytes() const { return units.bytes() + ids.bytes(); }
+  Table<CharUnit> units;
+  CharTrie view() const { return {units.data()}; }
+  size_t bytes() const { return units.bytes(); }
 };
 
-// `keys` must be different. Symbols are 1..alphabet. nullopt when it takes more
-// units than a base can say.
+// `keys` must be different. Symbols are 1..alphabet. nullopt when there are
+// more than a unit's number can say.
 std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, uint32_t alphabet, int32_t unk_id,
                                            uint32_t unk_cost, PageSize pages);
 

@@ -103,29 +103,31 @@ TEST(CharTrie, FindsWhatAMapFinds) {
     for (Symbol& s : text) s = static_cast<Symbol>(random() % 2 == 0 ? random() % 13 : random() % (kAlphabet + 1));
     text.back() = kUnknownSymbol;
     uint32_t index = text[0];
-    uint64_t unit = trie.units[index];
     for (size_t length = 1; length < text.size(); ++length) {
+      const CharUnit& unit = trie.units[index];
       const auto it = map.find({text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length)});
       if (length == 1 && it == map.end()) {
-        EXPECT_EQ(CharTrie::Cost(unit), kUnkCost);
-        EXPECT_EQ(trie.ids[index], kUnk);
+        EXPECT_EQ(unit.cost, kUnkCost);
+        EXPECT_EQ(unit.id, kUnk);
       } else if (it == map.end()) {
-        EXPECT_EQ(CharTrie::Cost(unit), CharTrie::kNoCost);
+        EXPECT_EQ(unit.cost, CharUnit::kNoCost);
       } else {
-        EXPECT_EQ(CharTrie::Cost(unit), static_cast<uint32_t>(it->second) * 3);
-        EXPECT_EQ(trie.ids[index], it->second);
+        EXPECT_EQ(unit.cost, static_cast<uint32_t>(it->second) * 3);
+        EXPECT_EQ(unit.id, it->second);
       }
       const Symbol next = text[length];
-      index = CharTrie::Base(unit) + next;
-      ASSERT_LT(index, built->units.size());
-      unit = trie.units[index];
       const bool is_prefix = [&] {
         const std::vector<Symbol> prefix(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length) + 1);
         const auto from = map.lower_bound(prefix);
         return from != map.end() && from->first.size() >= prefix.size() &&
                std::equal(prefix.begin(), prefix.end(), from->first.begin());
       }();
-      ASSERT_EQ(CharTrie::Check(unit) == next, is_prefix);
+      index = unit.base + next;
+      ASSERT_LT(index, built->units.size());
+      ASSERT_EQ(trie.units[index].check == next, is_prefix);
+      if (is_prefix) {
+        ASSERT_TRUE(unit.MayHaveChild(next));
+      }
       if (!is_prefix) break;
     }
   }

@@ -72,6 +72,9 @@ class AddedTokenMatcher {
         match = {begin, end, rule->id};
         if (rule->lstrip) match.begin = std::max(begin - TrailingWhitespace(text_.substr(0, begin)), taken_);
         if (rule->rstrip) match.end += LeadingWhitespace(text_.substr(end));
+        // Blanks that the match before has taken: the reference drops what is left
+        // empty (and panics where that match took more).
+        if (match.begin >= match.end) continue;
         taken_ = match.end;
         return true;
       }

@@ -16,6 +16,7 @@
 #ifndef TRELLIS_INTERNAL_STAGE_SYMBOL_LATTICE_H_
 #define TRELLIS_INTERNAL_STAGE_SYMBOL_LATTICE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -42,22 +43,38 @@ struct SymbolColumns {
 
 enum class Closeness : uint8_t { kClear, kClose };
 
-// Sends for the units that walks from symbols[0, count) meet at their second
-// symbol, and, called again once those are there, at their third.
-enum class WalkDepth : uint8_t { kSecond, kThird };
-inline void PrefetchWalks(const CharTrie& trie, const Symbol* symbols, uint32_t count, WalkDepth depth) {
-  for (uint32_t i = 0; i + 1 < count; ++i) {
-    const uint32_t second = CharTrie::Base(trie.units[symbols[i]]) + symbols[i + 1];
-    if (depth == WalkDepth::kSecond) {
-      __builtin_prefetch(trie.units + second);
-      continue;
-    }
-    const uint64_t unit = trie.units[second];
-    const bool child = CharTrie::Check(unit) == symbols[i + 1];
-    const uint32_t third = child ? CharTrie::Base(unit) + symbols[i + 2] : second;
-    __builtin_prefetch(trie.units + third);
+// Sends for the second units of walks from symbols[0, count); symbols[count]
+// must be readable. Where a walk has ended, nothing new is sent for.
+inline void SendForSecondUnits(const CharTrie& trie, const Symbol* symbols, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const CharUnit& first = trie.units[symbols[i]];
+    __builtin_prefetch(trie.units + (first.MayHaveChild(symbols[i + 1]) ? first.base + symbols[i + 1] : symbols[i]));
   }
 }
+
+// The same for the third, once the second are there; symbols[count + 1] must be
+// readable.
+inline void SendForThirdUnits(const CharTrie& trie, const Symbol* symbols, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const CharUnit& first = trie.units[symbols[i]];
+    const uint32_t second = first.MayHaveChild(symbols[i + 1]) ? first.base + symbols[i + 1] : symbols[i];
+    const CharUnit& unit = trie.units[second];
+    const bool child = unit.check == symbols[i + 1] && unit.MayHaveChild(symbols[i + 2]);
+    __builtin_prefetch(trie.units + (child ? unit.base + symbols[i + 2] : second));
+  }
+}
+
+// One walk that goes on in turns with others: each turn takes the unit that the
+// last one sent for.
+struct SentWalk {
+  uint32_t unit;  // kUnknownSymbol: ended
+  void Step(const CharTrie& trie, Symbol last, Symbol next) {
+    const CharUnit& here = trie.units[unit];
+    const bool child = here.check == last && here.MayHaveChild(next);
+    unit = child ? here.base + next : kUnknownSymbol;
+    __builtin_prefetch(trie.units + unit);
+  }
+};
 
 // One pre-token in the symbol column.
 struct SymbolRange {
@@ -66,9 +83,22 @@ struct SymbolRange {
   Closeness closeness;
 };
 
+// Long pre-tokens send for what comes next as they go: the caller has sent for
+// the second units up to 2 kAhead and for the third up to kAhead.
+inline constexpr uint32_t kAhead = 32;
+inline void SendAhead(const CharTrie& trie, const Symbol* symbols, uint32_t at, uint32_t count) {
+  const auto part = [&](uint32_t begin) { return begin < count ? std::min(kAhead, count - begin) : 0; };
+  const uint32_t third = at + kAhead, second = at + 2 * kAhead;
+  if (third >= count) return;
+  if (const uint32_t size = part(second); size > 0) SendForSecondUnits(trie, symbols + second, size);
+  // The last symbol has no third.
+  const uint32_t size = part(third);
+  SendForThirdUnits(trie, symbols + third, third + size == count ? size - 1 : size);
+}
+
 // Fills keys and units for symbols[0, count).
 inline Closeness RunSymbolLattice(const CharTrie& trie, const SymbolColumns& columns, uint32_t count, int64_t margin) {
-  const uint64_t* const units = trie.units;
+  const CharUnit* const units = trie.units;
   LatticeKey* const keys = columns.keys;
   uint32_t* const last = columns.units;
   constexpr LatticeKey kUnreached = std::numeric_limits<LatticeKey>::min() / 2;
@@ -79,15 +109,16 @@ inline Closeness RunSymbolLattice(const CharTrie& trie, const SymbolColumns& col
   const auto low = static_cast<uint64_t>(margin) << kLengthBits | static_cast<uint64_t>(kLengthMask);
   const uint64_t width = 2 * low;
   for (uint32_t at = 0; at < count; ++at) {
+    if (at % kAhead == 0) SendAhead(trie, columns.symbols, at, count);
     const LatticeKey so_far = keys[at] & ~kLengthMask;
     const Symbol* const symbol = columns.symbols + at;
     LatticeKey* const key = keys + at;
     uint32_t* const unit_of = last + at;
     uint32_t index = symbol[0];
-    uint64_t unit = units[index];
+    const CharUnit* unit = units + index;
     const auto relax = [&](uint32_t length) {
       const LatticeKey candidate =
-          so_far - (static_cast<LatticeKey>(CharTrie::Cost(unit)) << kLengthBits) + static_cast<LatticeKey>(length);
+          so_far - (static_cast<LatticeKey>(unit->cost) << kLengthBits) + static_cast<LatticeKey>(length);
       const LatticeKey best = key[length];
       close |= static_cast<uint64_t>(candidate - best) + low <= width;
       const bool better = candidate > best;
@@ -97,11 +128,12 @@ inline Closeness RunSymbolLattice(const CharTrie& trie, const SymbolColumns& col
     relax(1);
     for (uint32_t length = 1;;) {
       const Symbol next = symbol[length];
-      index = CharTrie::Base(unit) + next;
-      unit = units[index];
-      if (CharTrie::Check(unit) != next) break;
+      if (!unit->MayHaveChild(next)) break;
+      index = unit->base + next;
+      unit = units + index;
+      if (unit->check != next) break;
       ++length;
-      if (CharTrie::Cost(unit) != CharTrie::kNoCost) relax(length);
+      if (unit->cost != CharUnit::kNoCost) relax(length);
     }
   }
   return close != 0 ? Closeness::kClose : Closeness::kClear;
@@ -125,21 +157,21 @@ void RunExactSymbolLattice(const CharTrie& trie, const UnigramScores& model, con
       columns.units[at + length] = index;
     };
     uint32_t index = columns.symbols[at];
-    uint64_t unit = trie.units[index];
-    const TokenId single = trie.ids[index];
-    if (single == model.unk_id || !allowed(single)) {
+    const CharUnit* unit = trie.units + index;
+    if (unit->id == model.unk_id || !allowed(unit->id)) {
       relax(1, kUnknownSymbol, model.unk_score);
     } else {
-      relax(1, index, model.scores[static_cast<size_t>(single)]);
+      relax(1, index, model.scores[static_cast<size_t>(unit->id)]);
     }
     for (uint32_t length = 1;;) {
       const Symbol next = columns.symbols[at + length];
-      index = CharTrie::Base(unit) + next;
-      unit = trie.units[index];
-      if (next == kUnknownSymbol || CharTrie::Check(unit) != next) break;
+      if (!unit->MayHaveChild(next)) break;
+      index = unit->base + next;
+      unit = trie.units + index;
+      if (unit->check != next) break;
       ++length;
-      if (CharTrie::Cost(unit) != CharTrie::kNoCost && allowed(trie.ids[index])) {
-        relax(length, index, model.scores[static_cast<size_t>(trie.ids[index])]);
+      if (unit->cost != CharUnit::kNoCost && allowed(unit->id)) {
+        relax(length, index, model.scores[static_cast<size_t>(unit->id)]);
       }
     }
   }
@@ -152,10 +184,10 @@ template <typename F>
 void ForEachPieceBackwards(const CharTrie& trie, const SymbolColumns& columns, TokenId unk_id, uint32_t count, F&& f) {
   uint32_t end = count;
   while (end > 0) {
-    const TokenId id = trie.ids[columns.units[end]];
+    const TokenId id = trie.units[columns.units[end]].id;
     uint32_t begin = end - static_cast<uint32_t>(columns.keys[end] & kLengthMask);
     if (id == unk_id) {
-      while (begin > 0 && trie.ids[columns.units[begin]] == unk_id) {
+      while (begin > 0 && trie.units[columns.units[begin]].id == unk_id) {
         begin -= static_cast<uint32_t>(columns.keys[begin] & kLengthMask);
       }
     }

@@ -35,21 +35,31 @@ class WordCache {
 
   struct IndexEntry {
     uint32_t tag;
-    uint32_t position;  // in units of kUnit since the last Clear; 0: empty
+    uint32_t position;  // in units of kUnit since the last Clear
   };
   // The memory of one cache; any bytes are fine until Clear.
   struct Memory {
-    uint64_t head;  // where the next record goes, in units, not wrapped
-    uint64_t unused[7];
+    uint64_t head;   // where the next record goes, in units, not wrapped
+    uint64_t floor;  // records before have been forgotten
+    uint64_t unused[6];
     IndexEntry index[kIndexEntries];
     std::byte log[kLogBytes];
+    std::byte slack[64];  // readers may take a few ids too many
   };
 
+  // Of no use before the first Clear.
   explicit WordCache(Memory* memory) : memory_(memory) {}
 
+  // Makes an empty cache of any bytes.
   void Clear() {
-    memory_->head = 1;
+    memory_->head = memory_->floor = kLogUnits;
     std::fill_n(memory_->index, kIndexEntries, IndexEntry{0, 0});
+  }
+  // Empties a cache; costs nothing.
+  void Forget() {
+    // From the ring's front again, so that little memory is touched.
+    memory_->head = memory_->floor = (memory_->head / kLogUnits + 1) * kLogUnits;
+    if (memory_->head + kLogUnits > kMaxPosition) Clear();
   }
 
   // For words of at least 16 bytes; shorter ones have a cheaper hash
@@ -107,7 +117,7 @@ class WordCache {
     IndexEntry* entry = &memory_->index[Place(hash)];
     IndexEntry* other = &memory_->index[Place(hash) ^ 1];
     const bool same = other->tag == Tag(hash);
-    const bool first_used = entry->position != 0 && entry->tag != Tag(hash);
+    const bool first_used = Alive(entry->position) && entry->tag != Tag(hash);
     if (same || (first_used && other->position < entry->position)) entry = other;
     *entry = {Tag(hash), position};
   }
@@ -145,7 +155,9 @@ class WordCache {
   static size_t Padded(size_t bytes) { return (bytes + 3) & ~size_t{3}; }
   static size_t Place(uint64_t hash) { return hash & (kIndexEntries - 1); }
   static uint32_t Tag(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
-  bool Alive(uint32_t position) const { return position != 0 && position + kLogUnits >= memory_->head; }
+  bool Alive(uint32_t position) const {
+    return position >= memory_->floor && position + kLogUnits >= memory_->head;
+  }
 
   Record* At(uint32_t position) const {
     return reinterpret_cast<Record*>(memory_->log + position % kLogUnits * kUnit);

@@ -1,16 +1,12 @@
 // CharTrie: a double array over symbols (characters of the model's alphabet,
-// numbered), 8 bytes a unit, with the piece's cost inside.
-//
-//   bits 0..15   check: the symbol that leads here (0 in free units, and no
-//                piece has symbol 0)
-//   bits 16..36  base: child of symbol s is unit base + s
-//   bits 37..63  cost of the piece that ends here: -score in the trie's unit;
-//                kNoCost where none ends
+// numbered), with the piece's cost and id inside: 16 bytes a unit.
 //
 // Unit s, for every symbol s, is the root's child; those all exist, and where a
 // character is no piece of its own its unit has the cost and id of the unknown
-// piece. Every other base is used once, so the symbol alone proves the parent.
-// Ids lie beside, since only the pieces of the best path need theirs.
+// piece. Every base of a unit with children is used once, so the symbol alone
+// proves the parent. `children` says for most symbols that there is no such
+// child without looking: a walk's last step would else touch a unit that is
+// nobody's business, and likely a cache line of its own.
 //
 // Invariant: base + symbol is inside for every base and every symbol.
 #ifndef TRELLIS_INTERNAL_TRIE_CHAR_TRIE_H_
@@ -23,21 +19,21 @@ namespace trellis::internal {
 using Symbol = uint16_t;
 inline constexpr Symbol kUnknownSymbol = 0;
 
+struct CharUnit {
+  static constexpr uint32_t kNoCost = 0xFFFFFFFF;
+
+  uint32_t base;      // child of symbol s is unit base + s
+  Symbol check;       // the symbol that leads here; kFree in free units
+  uint16_t children;  // bit s % 16 for each child's symbol s
+  uint32_t cost;      // of the piece that ends here: -score in the trie's unit; kNoCost: none ends
+  int32_t id;
+
+  bool MayHaveChild(Symbol symbol) const { return (children >> (symbol & 15) & 1) != 0; }
+};
+static_assert(sizeof(CharUnit) == 16);
+
 struct CharTrie {
-  static constexpr int kBaseShift = 16;
-  static constexpr int kCostShift = 37;
-  static constexpr uint32_t kMaxBase = (uint32_t{1} << (kCostShift - kBaseShift)) - 1;
-  static constexpr uint32_t kNoCost = (uint32_t{1} << (64 - kCostShift)) - 1;
-
-  static Symbol Check(uint64_t unit) { return static_cast<Symbol>(unit); }
-  static uint32_t Base(uint64_t unit) { return static_cast<uint32_t>(unit >> kBaseShift) & kMaxBase; }
-  static uint32_t Cost(uint64_t unit) { return static_cast<uint32_t>(unit >> kCostShift); }
-  static uint64_t Pack(Symbol check, uint32_t base, uint32_t cost) {
-    return check | static_cast<uint64_t>(base) << kBaseShift | static_cast<uint64_t>(cost) << kCostShift;
-  }
-
-  const uint64_t* units = nullptr;  // not owned
-  const int32_t* ids = nullptr;     // by unit
+  const CharUnit* units = nullptr;  // not owned
 };
 
 }  // namespace trellis::internal
