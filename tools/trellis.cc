@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "C.UTF-8");
 
   CLI::App app("Exact, fast Unigram tokenization.", "trellis");
+  app.set_version_flag("--version", "trellis " TRELLIS_VERSION);
   app.require_subcommand(1);
   app.footer("Exit status: 0 all well; 1 the input or the model is at fault; 2 wrong usage.");
   const std::vector<trellis::cli::Command> commands = {

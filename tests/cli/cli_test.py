@@ -7,6 +7,7 @@ What tokens must come out is the reference's word, in expected.jsonl (see make_e
 """
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -222,6 +223,11 @@ class WrongUsage(CliTest):
                           ["encode", TINY, "--trie", "tree"], ["explain", TINY], ["explain", TINY, "a", "b"],
                           ["count", TINY, "--truncation", "only_first"], ["info"], ["info", TINY, TINY]):
             self.fails(2, *arguments)
+
+    def test_version_is_the_projects(self):
+        with open(os.path.join(HERE, "..", "..", "CMakeLists.txt"), encoding="utf-8") as f:
+            version = re.search(r"project\(trellis VERSION (\S+)", f.read())[1]
+        self.assertEqual(self.ok("--version"), f"trellis {version}\n".encode())
 
     def test_help_is_no_error(self):
         for arguments in ([], ["encode"], ["decode"], ["count"], ["explain"], ["info"]):

@@ -216,7 +216,7 @@ TEST(ValidateSpecTest, Templates) {
   spec.post_processor.single[0] = TemplateSpecial{{-1}, "<x>", 1};
   EXPECT_EQ(Invalid(spec), "post_processor.single[0].ids[0]: -1 (\"<x>\"), expected an id below 4");
   spec = HuggingFace();
-  spec.post_processor.single.push_back(TemplateSequence{Sequence::kB, 0});
+  spec.post_processor.single.emplace_back(TemplateSequence{Sequence::kB, 0});
   EXPECT_EQ(Invalid(spec),
             "post_processor.single[2]: sequence B, expected sequence A: a single text has no B");
 }
