@@ -309,7 +309,8 @@ std::vector<TableFact> Tokenizer::Impl::Facts() const {
     facts.push_back({"path", "plain: " + obstacle_});
   }
   facts.push_back({"byte trie bytes", std::to_string(plain_.TrieBytes())});
-  facts.push_back({"huge page bytes", std::to_string(plain_.TrieHugeBytes())});
+  const size_t huge = plain_.TrieHugeBytes() + (words_ != nullptr ? words_->HugeBytes() : 0);
+  facts.push_back({"huge page bytes", std::to_string(huge)});
   facts.push_back({"instruction set", std::string(internal::IsaName(internal::ActiveIsa()))});
   return facts;
 }
@@ -319,8 +320,13 @@ absl::StatusOr<Tokenizer> Tokenizer::Create(TokenizerSpec spec, const TokenizerO
   return Tokenizer(std::make_shared<const Impl>(std::move(spec), options));
 }
 
-size_t Tokenizer::ScratchBytes(size_t input_bytes) const { return impl_->ScratchBytes(input_bytes); }
-size_t Tokenizer::MaxTokens(size_t input_bytes) const { return impl_->MaxTokens(input_bytes); }
+// Longer texts are refused, so their bounds need not be larger (and do not wrap).
+size_t Tokenizer::ScratchBytes(size_t input_bytes) const {
+  return impl_->ScratchBytes(std::min(input_bytes, 2 * kMaxTextBytes));
+}
+size_t Tokenizer::MaxTokens(size_t input_bytes) const {
+  return impl_->MaxTokens(std::min(input_bytes, 2 * kMaxTextBytes));
+}
 
 absl::StatusOr<Encoding> Tokenizer::Encode(const Input& input, const EncodeOptions& options, Scratch& scratch,
                                            const EncodingBuffer& buffer) const {

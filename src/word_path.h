@@ -50,6 +50,8 @@ class WordPath {
   size_t MaxTokens(size_t bytes) const;
 
   std::vector<TableFact> Facts() const;
+  // Bytes of tables on 2 MB pages now.
+  size_t HugeBytes() const;
 
  private:
   struct WordColumns;

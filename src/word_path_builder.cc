@@ -307,6 +307,10 @@ void WordPath::BuildWords(const TokenizerSpec& spec, PageSize pages) {
   word_table_ = words_.view();
 }
 
+size_t WordPath::HugeBytes() const {
+  return trie_.units.memory().HugeBytes() + words_.entries.memory().HugeBytes();
+}
+
 std::vector<TableFact> WordPath::Facts() const {
   return {{"symbols", std::to_string(alphabet_)},
           {"symbol trie bytes", std::to_string(trie_.bytes())},

@@ -1,5 +1,8 @@
 // `trellis`: the library on the command line. Exit status: 0 all well, 1 the
 // input or the model is at fault, 2 wrong usage.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <clocale>
 #include <csignal>
@@ -18,6 +21,17 @@ namespace {
 constexpr int kFault = 1;
 constexpr int kWrongUsage = 2;
 
+// A standard stream that was closed when we started would be the next file that
+// anything opens, and output would go there unseen. In its place comes one that
+// can only be used the other way round, so that its use is an error.
+void OccupyStandardStreams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) != -1) continue;
+    // The lowest free one, which is `fd`; without /dev/null nothing can be done.
+    (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 int Finish(const absl::Status& status) {
   if (status.ok()) return 0;
   std::cerr << std::string(status.message()) << std::endl;
@@ -27,6 +41,7 @@ int Finish(const absl::Status& status) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  OccupyStandardStreams();
   // A reader that leaves ends us quietly, even when our parent ignored the signal.
   std::signal(SIGPIPE, SIG_DFL);
   // Only the width of characters in tables depends on it.

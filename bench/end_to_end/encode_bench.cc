@@ -24,56 +24,20 @@ constexpr size_t kMostSamples = 20000;
 // calls are timed several at once.
 constexpr double kClockCosts = 20;
 
-// One label's memory and calls.
-class Encoder {
- public:
-  Encoder(const Tokenizer& tokenizer, Columns columns, const std::vector<std::string>& texts)
-      : tokenizer_(tokenizer) {
-    size_t most_bytes = 0;
-    for (const std::string& text : texts) most_bytes = std::max(most_bytes, text.size());
-    scratch_.Reserve(tokenizer.ScratchBytes(most_bytes));
-    ids_.resize(tokenizer.MaxTokens(most_bytes));
-    if (columns == Columns::kIdsAndOffsets) offsets_.resize(ids_.size());
-    options_.add_special_tokens = false;
-  }
-
-  // The number of tokens.
-  absl::StatusOr<size_t> Encode(std::string_view text) {
-    absl::StatusOr<Encoding> encoding =
-        tokenizer_.Encode({text}, options_, scratch_, {.ids = ids_, .offsets = offsets_});
-    if (!encoding.ok()) return encoding.status();
-    return encoding->ids.size();
-  }
-  // For texts that were encoded once without an error.
-  void EncodeAgain(std::string_view text) {
-    // The result is in ids_: the compiler cannot leave the call out.
-    (void)tokenizer_.Encode({text}, options_, scratch_, {.ids = ids_, .offsets = offsets_});
-  }
-  void ClearCache() { scratch_.ClearCache(); }
-
- private:
-  const Tokenizer& tokenizer_;
-  EncodeOptions options_;
-  Scratch scratch_;
-  std::vector<TokenId> ids_;
-  std::vector<Offset> offsets_;
-};
-
-absl::Status Located(const absl::Status& status, const std::string& label, size_t text) {
-  return absl::Status(status.code(), "label " + label + ", text " + std::to_string(text) +
-                                         ": cannot encode: " + status.ToString());
-}
-
 double PerReportedTokens(double microseconds, uint64_t tokens) {
   return tokens == 0 ? kNan : microseconds * kReportedTokens / static_cast<double>(tokens);
 }
 
+// For texts that were encoded once without an error. The call is virtual and
+// writes to memory: the compiler cannot leave it out.
+void EncodeAgain(LabelEncoder& encoder, std::string_view text) { (void)encoder.Encode(text); }
+
 // Samples of one text in a loop.
-std::vector<double> SampleRepeated(Encoder& encoder, std::string_view text, double clock_cost) {
+std::vector<double> SampleRepeated(LabelEncoder& encoder, std::string_view text, double clock_cost) {
   const double start = NowMicroseconds();
   size_t warm_calls = 0;
   do {
-    encoder.EncodeAgain(text);
+    EncodeAgain(encoder, text);
     ++warm_calls;
   } while (NowMicroseconds() - start < kWarmUpMicroseconds || warm_calls < 3);
   const double estimate = (NowMicroseconds() - start) / static_cast<double>(warm_calls);
@@ -83,7 +47,7 @@ std::vector<double> SampleRepeated(Encoder& encoder, std::string_view text, doub
   while (samples.size() < kLeastSamples ||
          (samples.size() < kMostSamples && NowMicroseconds() - sampling_start < kSamplingMicroseconds)) {
     const double begin = NowMicroseconds();
-    for (size_t i = 0; i < batch; ++i) encoder.EncodeAgain(text);
+    for (size_t i = 0; i < batch; ++i) EncodeAgain(encoder, text);
     const double spent = NowMicroseconds() - begin - clock_cost;
     samples.push_back(std::max(0.0, spent) / static_cast<double>(batch));
   }
@@ -92,27 +56,27 @@ std::vector<double> SampleRepeated(Encoder& encoder, std::string_view text, doub
 
 }  // namespace
 
-absl::StatusOr<std::vector<LabelResult>> BenchRepeated(const Tokenizer& tokenizer, Columns columns,
+absl::StatusOr<std::vector<LabelResult>> BenchRepeated(const TextPath& path, Columns columns,
                                                        const std::vector<LabelledTexts>& labels) {
   const double clock_cost = ClockCostMicroseconds();
   std::vector<LabelResult> results;
   for (const LabelledTexts& label : labels) {
-    Encoder encoder(tokenizer, columns, label.texts);
+    LabelEncoder encoder(path, columns, label.texts);
     LabelResult result = {.label = label.label, .texts = label.texts.size()};
     std::vector<double> all;
     double sum_of_medians = 0;
     uint64_t allocations = 0, counted_calls = 0;
     for (size_t i = 0; i < label.texts.size(); ++i) {
       const std::string& text = label.texts[i];
-      absl::StatusOr<size_t> tokens = encoder.Encode(text);
-      if (!tokens.ok()) return Located(tokens.status(), label.label, i);
-      result.tokens += *tokens;
+      absl::StatusOr<Encoding> encoding = encoder.Encode(text);
+      if (!encoding.ok()) return Located(encoding.status(), label.label, i);
+      result.tokens += encoding->ids.size();
       result.bytes += text.size();
       std::vector<double> samples = SampleRepeated(encoder, text, clock_cost);
       // Counted apart: the samples' own memory must not be in it.
       constexpr uint64_t kCounted = 10;
       const uint64_t before = AllocationCount();
-      for (uint64_t call = 0; call < kCounted; ++call) encoder.EncodeAgain(text);
+      for (uint64_t call = 0; call < kCounted; ++call) EncodeAgain(encoder, text);
       allocations += AllocationCount() - before;
       counted_calls += kCounted;
       sum_of_medians += Quantile(samples, 0.5);
@@ -127,21 +91,21 @@ absl::StatusOr<std::vector<LabelResult>> BenchRepeated(const Tokenizer& tokenize
   return results;
 }
 
-absl::StatusOr<std::vector<LabelResult>> LoopRepeated(const Tokenizer& tokenizer, Columns columns,
+absl::StatusOr<std::vector<LabelResult>> LoopRepeated(const TextPath& path, Columns columns,
                                                       const std::vector<LabelledTexts>& labels,
                                                       uint64_t iterations) {
   std::vector<LabelResult> results;
   for (const LabelledTexts& label : labels) {
-    Encoder encoder(tokenizer, columns, label.texts);
+    LabelEncoder encoder(path, columns, label.texts);
     LabelResult result = {.label = label.label, .texts = label.texts.size()};
     result.p50_us = result.p99_us = result.us_per_512_tokens = kNan;
     const uint64_t before = AllocationCount();
     for (size_t i = 0; i < label.texts.size(); ++i) {
       result.bytes += label.texts[i].size();
       for (uint64_t call = 0; call < iterations; ++call) {
-        absl::StatusOr<size_t> tokens = encoder.Encode(label.texts[i]);
-        if (!tokens.ok()) return Located(tokens.status(), label.label, i);
-        if (call == 0) result.tokens += *tokens;
+        absl::StatusOr<Encoding> encoding = encoder.Encode(label.texts[i]);
+        if (!encoding.ok()) return Located(encoding.status(), label.label, i);
+        if (call == 0) result.tokens += encoding->ids.size();
       }
     }
     const uint64_t calls = iterations * label.texts.size();
@@ -152,11 +116,11 @@ absl::StatusOr<std::vector<LabelResult>> LoopRepeated(const Tokenizer& tokenizer
   return results;
 }
 
-absl::StatusOr<std::vector<LabelResult>> BenchFresh(const Tokenizer& tokenizer, Columns columns,
+absl::StatusOr<std::vector<LabelResult>> BenchFresh(const TextPath& path, Columns columns,
                                                     const std::vector<LabelledTexts>& labels, size_t passes) {
   const double clock_cost = ClockCostMicroseconds();
   struct LabelState {
-    std::unique_ptr<Encoder> encoder;
+    std::unique_ptr<LabelEncoder> encoder;
     std::vector<std::vector<double>> calls;  // [pass][text]
     std::vector<uint64_t> allocations;       // [pass]
     LabelResult result;
@@ -165,7 +129,7 @@ absl::StatusOr<std::vector<LabelResult>> BenchFresh(const Tokenizer& tokenizer, 
   size_t most_texts = 0;
   for (const LabelledTexts& label : labels) {
     LabelState state;
-    state.encoder = std::make_unique<Encoder>(tokenizer, columns, label.texts);
+    state.encoder = std::make_unique<LabelEncoder>(path, columns, label.texts);
     state.calls.assign(passes, std::vector<double>(label.texts.size()));
     state.allocations.assign(passes, 0);
     state.result = {.label = label.label, .texts = label.texts.size()};
@@ -181,12 +145,12 @@ absl::StatusOr<std::vector<LabelResult>> BenchFresh(const Tokenizer& tokenizer, 
         LabelState& state = states[l];
         const uint64_t allocations = AllocationCount();
         const double begin = NowMicroseconds();
-        absl::StatusOr<size_t> tokens = state.encoder->Encode(labels[l].texts[i]);
+        absl::StatusOr<Encoding> encoding = state.encoder->Encode(labels[l].texts[i]);
         const double spent = NowMicroseconds() - begin - clock_cost;
-        if (!tokens.ok()) return Located(tokens.status(), labels[l].label, i);
+        if (!encoding.ok()) return Located(encoding.status(), labels[l].label, i);
         state.allocations[pass] += AllocationCount() - allocations;
         state.calls[pass][i] = std::max(0.0, spent);
-        if (pass == 0) state.result.tokens += *tokens;
+        if (pass == 0) state.result.tokens += encoding->ids.size();
       }
     }
   }

@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bench/end_to_end/label_encoder.h"
 #include "bench/end_to_end/labelled_texts.h"
-#include "trellis/tokenizer.h"
+#include "bench/end_to_end/text_path.h"
 
 namespace trellis::bench {
-
-enum class Columns { kIds, kIdsAndOffsets };
 
 struct LabelResult {
   std::string label;
@@ -30,19 +29,19 @@ struct LabelResult {
 
 // Each text alone in a loop after warm-up. us_per_512_tokens is from the sum
 // of the texts' p50.
-absl::StatusOr<std::vector<LabelResult>> BenchRepeated(const Tokenizer& tokenizer, Columns columns,
+absl::StatusOr<std::vector<LabelResult>> BenchRepeated(const TextPath& path, Columns columns,
                                                        const std::vector<LabelledTexts>& labels);
 
 // Each text encoded exactly `iterations` times with neither warm-up nor clock:
 // for counting instructions from outside.
-absl::StatusOr<std::vector<LabelResult>> LoopRepeated(const Tokenizer& tokenizer, Columns columns,
+absl::StatusOr<std::vector<LabelResult>> LoopRepeated(const TextPath& path, Columns columns,
                                                       const std::vector<LabelledTexts>& labels,
                                                       uint64_t iterations);
 
 // `passes` over the texts, the labels interleaved, each label with a Scratch of
 // its own whose word cache is cleared at the start of a pass. The result is the
 // pass whose total is the label's median.
-absl::StatusOr<std::vector<LabelResult>> BenchFresh(const Tokenizer& tokenizer, Columns columns,
+absl::StatusOr<std::vector<LabelResult>> BenchFresh(const TextPath& path, Columns columns,
                                                     const std::vector<LabelledTexts>& labels, size_t passes);
 
 }  // namespace trellis::bench

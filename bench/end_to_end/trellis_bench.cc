@@ -5,13 +5,17 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "bench/end_to_end/encode_bench.h"
+#include "bench/end_to_end/hash_map_path.h"
 #include "bench/end_to_end/labelled_texts.h"
+#include "bench/end_to_end/text_ids.h"
+#include "bench/end_to_end/text_path.h"
 #include "trellis/load.h"
 
 namespace {
@@ -19,6 +23,7 @@ namespace {
 using trellis::bench::Columns;
 using trellis::bench::LabelledTexts;
 using trellis::bench::LabelResult;
+using trellis::bench::TextPath;
 
 constexpr int kFault = 1;
 constexpr int kWrongUsage = 2;
@@ -29,6 +34,7 @@ struct Settings {
   std::string texts;
   std::string mode;
   trellis::LoadOptions load;
+  bool hash_map_trie = false;  // which the library does not have
   std::optional<uint64_t> iterations;
   std::optional<int> cpu;
   bool offsets = false;
@@ -87,26 +93,37 @@ std::string AsRow(const LabelResult& r) {
   return row;
 }
 
-absl::StatusOr<std::vector<LabelResult>> Measure(const Settings& settings,
-                                                 const trellis::Tokenizer& tokenizer,
+absl::StatusOr<std::vector<LabelResult>> Measure(const Settings& settings, const TextPath& path,
                                                  const std::vector<LabelledTexts>& labels) {
   const Columns columns = settings.offsets ? Columns::kIdsAndOffsets : Columns::kIds;
-  if (settings.mode == "fresh") return trellis::bench::BenchFresh(tokenizer, columns, labels, kFreshPasses);
-  if (settings.mode == "once") return trellis::bench::BenchFresh(tokenizer, columns, labels, 1);
-  if (settings.iterations.has_value()) {
-    return trellis::bench::LoopRepeated(tokenizer, columns, labels, *settings.iterations);
+  const auto check = [&] {
+    return settings.hash_map_trie ? trellis::bench::CheckAgainstTokenizer(path, columns, labels)
+                                  : absl::OkStatus();
+  };
+  if (settings.mode == "once") {
+    // Afterwards: a check before would make the one pass the second.
+    absl::StatusOr<std::vector<LabelResult>> results = trellis::bench::BenchFresh(path, columns, labels, 1);
+    if (const absl::Status checked = check(); results.ok() && !checked.ok()) return checked;
+    return results;
   }
-  return trellis::bench::BenchRepeated(tokenizer, columns, labels);
+  if (const absl::Status checked = check(); !checked.ok()) return checked;
+  if (settings.mode == "fresh") return trellis::bench::BenchFresh(path, columns, labels, kFreshPasses);
+  if (settings.iterations.has_value()) {
+    return trellis::bench::LoopRepeated(path, columns, labels, *settings.iterations);
+  }
+  return trellis::bench::BenchRepeated(path, columns, labels);
 }
 
-absl::Status Run(const Settings& settings) {
-  const absl::Status pinned = PinThread(settings.cpu);
-  if (!pinned.ok()) return pinned;
-  absl::StatusOr<std::vector<LabelledTexts>> labels = trellis::bench::ReadLabelledTexts(settings.texts);
-  if (!labels.ok()) return labels.status();
-  absl::StatusOr<trellis::Tokenizer> tokenizer = trellis::LoadTokenizer(settings.model, settings.load);
-  if (!tokenizer.ok()) return tokenizer.status();
-  absl::StatusOr<std::vector<LabelResult>> results = Measure(settings, *tokenizer, *labels);
+absl::StatusOr<std::unique_ptr<TextPath>> PathFor(const Settings& settings,
+                                                  const trellis::Tokenizer& tokenizer) {
+  if (settings.hash_map_trie) return trellis::bench::HashMapPath::Create(tokenizer);
+  return std::make_unique<trellis::bench::TokenizerPath>(tokenizer);
+}
+
+absl::StatusOr<std::string> Report(const Settings& settings, const TextPath& path,
+                                   const std::vector<LabelledTexts>& labels) {
+  if (settings.mode == "ids") return trellis::bench::IdLines(path, labels);
+  absl::StatusOr<std::vector<LabelResult>> results = Measure(settings, path, labels);
   if (!results.ok()) return results.status();
   std::string out;
   if (!settings.json) {
@@ -116,7 +133,21 @@ absl::Status Run(const Settings& settings) {
     out = header;
   }
   for (const LabelResult& result : *results) out += settings.json ? AsJson(result) : AsRow(result);
-  if (std::fwrite(out.data(), 1, out.size(), stdout) != out.size() || std::fflush(stdout) != 0) {
+  return out;
+}
+
+absl::Status Run(const Settings& settings) {
+  const absl::Status pinned = PinThread(settings.cpu);
+  if (!pinned.ok()) return pinned;
+  absl::StatusOr<std::vector<LabelledTexts>> labels = trellis::bench::ReadLabelledTexts(settings.texts);
+  if (!labels.ok()) return labels.status();
+  absl::StatusOr<trellis::Tokenizer> tokenizer = trellis::LoadTokenizer(settings.model, settings.load);
+  if (!tokenizer.ok()) return tokenizer.status();
+  absl::StatusOr<std::unique_ptr<TextPath>> path = PathFor(settings, *tokenizer);
+  if (!path.ok()) return path.status();
+  absl::StatusOr<std::string> out = Report(settings, **path, *labels);
+  if (!out.ok()) return out.status();
+  if (std::fwrite(out->data(), 1, out->size(), stdout) != out->size() || std::fflush(stdout) != 0) {
     return absl::DataLossError("standard output: cannot write");
   }
   return absl::OkStatus();
@@ -130,28 +161,31 @@ int main(int argc, char** argv) {
       "repeated: each text alone in a loop after warm-up.\n"
       "fresh: the labels interleaved over their texts, every text once a pass, 9 passes, the word cache\n"
       "cleared for each label and pass; the median pass.\n"
-      "once: one such pass in this new process.",
+      "once: one such pass in this new process.\n"
+      "ids: no times; the ids of one text a line, label by label.",
       "trellis-bench");
   Settings settings;
   app.add_option("MODEL", settings.model, "tokenizer.json, SentencePiece .model, or a folder that holds one")
       ->required();
   app.add_option("TEXTS", settings.texts, "[[label, text], ...] in JSON; several texts may share a label")
       ->required();
-  app.add_option("--mode", settings.mode, "repeated, fresh or once")
+  app.add_option("--mode", settings.mode, "repeated, fresh, once or ids")
       ->required()
-      ->check(CLI::IsMember({"repeated", "fresh", "once"}));
+      ->check(CLI::IsMember({"repeated", "fresh", "once", "ids"}));
   app.add_flag("--offsets", settings.offsets, "compute offsets too, not only ids");
-  app.add_flag_callback(
+  CLI::Option* plain = app.add_flag_callback(
       "--plain", [&] { settings.load.tokenizer.shortcuts = false; }, "switch every shortcut off");
   app.add_option_function<std::string>(
          "--trie",
          [&](const std::string& name) {
-           settings.load.tokenizer.trie = name == "bitmap"
-                                              ? trellis::TokenizerOptions::TrieKind::kBitmapPacked
-                                              : trellis::TokenizerOptions::TrieKind::kDoubleArray;
+           settings.hash_map_trie = name == "hash-map";
+           settings.load.tokenizer.trie = name == "double-array"
+                                              ? trellis::TokenizerOptions::TrieKind::kDoubleArray
+                                              : trellis::TokenizerOptions::TrieKind::kBitmapPacked;
          },
-         "the byte trie: bitmap (default) or double-array")
-      ->check(CLI::IsMember({"bitmap", "double-array"}));
+         "the byte trie: bitmap (default) or double-array; with --plain also hash-map, which only\n"
+         "this program has")
+      ->check(CLI::IsMember({"bitmap", "double-array", "hash-map"}));
   app.add_flag("--huge-pages", settings.load.tokenizer.huge_pages, "ask for 2 MB pages for the tables");
   app.add_flag("--fairseq", settings.load.sentencepiece.fairseq,
                "number a .model's pieces as XLM-RoBERTa does");
@@ -165,6 +199,9 @@ int main(int argc, char** argv) {
   app.callback([&] {
     if (iterations->count() > 0 && settings.mode != "repeated") {
       throw CLI::ValidationError("--iterations", "needs --mode repeated");
+    }
+    if (settings.hash_map_trie && plain->count() == 0) {
+      throw CLI::ValidationError("--trie", "hash-map needs --plain");
     }
   });
   try {

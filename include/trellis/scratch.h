@@ -35,7 +35,8 @@ class Scratch {
 
   size_t capacity() const { return memory_.size(); }
   // The most bytes that any call has asked for, also one that did not get them:
-  // after ResourceExhausted, Reserve(high_water()) lets the same call succeed.
+  // after ResourceExhausted, Reserve(high_water()) lets the same call go further
+  // (it stops at the first region that does not fit, so that takes a few rounds).
   size_t high_water() const { return high_water_; }
 
   // Forgets the word cache (benchmarks on fresh text; after secrets).

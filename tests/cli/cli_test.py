@@ -235,6 +235,25 @@ class WrongUsage(CliTest):
 
 
 class Streams(CliTest):
+    def closed(self, redirection, *arguments):
+        """The command with a standard stream closed, as `>&-` in a shell."""
+        line = 'exec "$0" "$@" ' + redirection
+        return subprocess.run(["sh", "-c", line, trellis, *arguments], stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=SECONDS)
+
+    def test_closed_output_is_an_error(self):
+        texts = self.file("texts", b"a\n")
+        for options in ([], ["--threads", "2"]):
+            done = self.closed(">&-", "encode", TINY, *options, texts)
+            self.assertEqual(done.returncode, 1, done)
+            self.assertIn(b"Bad file descriptor", done.stderr)
+
+    def test_closed_input_is_an_error(self):
+        for command in ("encode", "decode", "count"):
+            done = self.closed("<&-", command, TINY, "-")
+            self.assertEqual(done.returncode, 1, done)
+            self.assertIn(b"Bad file descriptor", done.stderr)
+
     def test_a_line_is_answered_before_the_next(self):
         for threads in ("1", "2"):
             with subprocess.Popen([trellis, "encode", TINY, "--threads", threads], stdin=subprocess.PIPE,

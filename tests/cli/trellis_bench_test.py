@@ -12,7 +12,9 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TINY = os.path.join(HERE, "tiny.json")
+SENTENCEPIECE = os.path.join(HERE, os.pardir, "golden", "sp_models", "identity.model")
 KEYS = ["label", "texts", "tokens", "bytes", "p50_us", "p99_us", "us_per_512_tokens", "allocations"]
+HASH_MAP = ["--plain", "--trie", "hash-map"]
 trellis_bench = None
 
 
@@ -37,6 +39,8 @@ class TrellisBench(unittest.TestCase):
             sums["texts"] += 1
             sums["tokens"] += len(row["ids"])
             sums["bytes"] += len(text.encode())
+        # As printed: label by label.
+        self.want_ids = [row["ids"] for label in self.want for (of, _), row in zip(entries, rows) if of == label]
 
     def write(self, entries):
         with open(self.texts, "w", encoding="utf-8") as f:
@@ -49,7 +53,9 @@ class TrellisBench(unittest.TestCase):
 
     def test_every_mode_counts_and_times(self):
         for options in (["--mode", "fresh"], ["--mode", "fresh", "--offsets"], ["--mode", "once"],
-                        ["--mode", "fresh", "--plain"], ["--mode", "fresh", "--trie", "double-array"]):
+                        ["--mode", "fresh", "--plain"], ["--mode", "fresh", "--trie", "double-array"],
+                        ["--mode", "fresh", *HASH_MAP], ["--mode", "fresh", "--offsets", *HASH_MAP],
+                        ["--mode", "once", *HASH_MAP]):
             got = self.results(*options)
             self.assertEqual([line["label"] for line in got], ["even", "odd"])
             for line in got:
@@ -70,9 +76,30 @@ class TrellisBench(unittest.TestCase):
         self.assertAlmostEqual(line["us_per_512_tokens"], line["p50_us"] * 512 / 2, delta=0.05 * line["us_per_512_tokens"])
 
     def test_iterations_are_not_timed(self):
-        for line in self.results("--mode", "repeated", "--iterations", "3"):
-            self.assertEqual({key: line[key] for key in ("texts", "tokens", "bytes")}, self.want[line["label"]])
-            self.assertEqual([line[key] for key in ("p50_us", "p99_us", "us_per_512_tokens")], [None] * 3)
+        for options in ([], HASH_MAP):
+            for line in self.results("--mode", "repeated", "--iterations", "3", *options):
+                self.assertEqual({key: line[key] for key in ("texts", "tokens", "bytes")}, self.want[line["label"]])
+                self.assertEqual([line[key] for key in ("p50_us", "p99_us", "us_per_512_tokens")], [None] * 3)
+
+    def test_ids_of_every_variant(self):
+        self.assertGreater(len(self.want_ids), 2)
+        for options in ([], ["--plain"], ["--plain", "--trie", "double-array"], ["--huge-pages"], HASH_MAP):
+            done = run(TINY, self.texts, "--mode", "ids", "--json", *options)
+            self.assertEqual((done.returncode, done.stderr), (0, b""), options)
+            got = [[int(i) for i in line.split(" ")] for line in done.stdout.decode().split("\n")[:-1]]
+            self.assertEqual(got, self.want_ids, options)
+
+    def test_ids_of_a_text_without_tokens(self):
+        self.write([["a", "hello world"], ["b", ""], ["a", "hello world"]])
+        for options in ([], HASH_MAP):
+            lines = run(TINY, self.texts, "--mode", "ids", *options).stdout.decode().split("\n")
+            self.assertEqual((lines[0], lines[1], lines[2:]), (lines[1], lines[0], ["", ""]), options)
+            self.assertEqual(len(lines[0].split(" ")), 2)
+
+    def test_hash_map_is_for_tokenizer_json(self):
+        done = run(SENTENCEPIECE, self.texts, "--mode", "fresh", *HASH_MAP)
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertIn("expected a model of the Hugging Face dialect", done.stderr.decode())
 
     def test_table(self):
         done = run(TINY, self.texts, "--mode", "fresh")
@@ -82,6 +109,7 @@ class TrellisBench(unittest.TestCase):
     def test_errors(self):
         for status, arguments in ((2, [TINY, self.texts]), (2, [TINY, self.texts, "--mode", "cold"]),
                                   (2, [TINY, self.texts, "--mode", "fresh", "--iterations", "1"]),
+                                  (2, [TINY, self.texts, "--mode", "fresh", "--trie", "hash-map"]),
                                   (1, [TINY, self.texts + "x", "--mode", "fresh"]),
                                   (1, [self.texts, self.texts, "--mode", "fresh"])):
             done = run(*arguments)
