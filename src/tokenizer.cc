@@ -212,7 +212,9 @@ absl::StatusOr<Encoding> Tokenizer::Impl::Encode(std::span<const Input> inputs, 
     // The cache comes first, at the same place in each call.
     ScratchCarver carver(scratch);
     WordCache::Memory* cache = nullptr;
-    if (words_ != nullptr) {
+    if (words_ == nullptr) {
+      carver.SetCacheOwner(id_);  // what follows scribbles over another tokenizer's words
+    } else {
       const auto memory = carver.Take<WordCache::Memory>(1);
       if (memory.empty()) return CodeOnly(absl::StatusCode::kResourceExhausted);
       cache = memory.data();

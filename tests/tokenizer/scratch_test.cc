@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
@@ -95,6 +96,25 @@ TEST_P(ScratchOf, TwoTokenizersTakeTurns) {
     }
   }
   EXPECT_GT(different, 6u);  // one's words would be wrong for the other
+}
+
+// One with a word cache and one without: the second's scratch lies where the
+// first's cached words do.
+TEST(Scratch, ATokenizerWithoutWordsDoesNotHarmOneWithThem) {
+  const Tokenizer fast = Tokenizer::Create(SmallSpec()).value();
+  const Tokenizer plain = Tokenizer::Create(SmallSpec(), {.shortcuts = false}).value();
+  const std::string word = "ab" + std::string(30, 'a') + "c";
+  std::string others;
+  for (int i = 0; i < 20; ++i) others += "b" + std::string(static_cast<size_t>(i + 3), "cabc"[i % 4]) + "a ";
+  Scratch scratch;
+  scratch.Reserve(std::max(fast.ScratchBytes(8192), plain.ScratchBytes(8192)));
+  const std::vector<TokenId> want = FreshIds(plain, word);
+  EXPECT_EQ(Ids(fast, word, scratch), want);
+  // The plain path's first region is the text: these bytes, taken for the
+  // cache's head, let the next record begin among the word's ids.
+  Ids(plain, std::string("\x04\x40\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16), scratch);
+  EXPECT_EQ(Ids(fast, others, scratch), FreshIds(plain, others));
+  EXPECT_EQ(Ids(fast, word, scratch), want);
 }
 
 TEST_P(ScratchOf, GrowsBetweenCallsWithoutHarm) {
