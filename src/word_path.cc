@@ -16,9 +16,6 @@ constexpr size_t kUsualWordBytes = 1024;
 // What goes through the lattice with others, and how much of that at a time.
 constexpr size_t kBatchWordBytes = 96;
 constexpr size_t kBatchSymbols = kUsualWordBytes;
-// Longer pre-tokens take the exact lattice at once: the margin is computed for
-// sums of so many pieces.
-constexpr uint32_t kMaxFastSymbols = 1024;
 constexpr uint32_t kSentSteps = 7;  // of the walks from words' starts
 constexpr uint64_t kMarkHash = 0xA24BAED4963EE407;  // words that differ in punctuation behind
 constexpr size_t kEdges = kBlock + 2 + kEdgeSlack;
@@ -146,7 +143,7 @@ void WordPath::ProbeTable(const Job& job, Batch& batch) const {
     probe.slot = Batch::kNowhere;
     probe.hash = 0;
     if (length > kMaxWordKey) continue;
-    if (word.begin + kMaxWordKey <= source.size()) {
+    if (source.size() - word.begin >= kMaxWordKey) {  // not a sum, which could wrap near 4 GiB
       probe.key = LoadWordKey(source.data() + word.begin, length);
     } else {
       char tail[kMaxWordKey] = {};

@@ -17,8 +17,7 @@ constexpr uint32_t kMaxAlphabet = 0xFFFE;
 constexpr double kHighestCost = double{1u << 30};
 constexpr std::string_view kPunctuations = ",.:;)?!\"";
 static_assert(kPunctuations.size() == WordTable::kPunctuations);
-// The lattice's sums have at most so many pieces (word_path.cc).
-constexpr double kMostPieces = 1024;
+constexpr double kMostPieces = kMaxFastSymbols;
 
 const PrecompiledNormalizer* OnlyPrecompiled(const TokenizerSpec& spec) {
   return spec.normalizers.size() == 1 ? std::get_if<PrecompiledNormalizer>(&spec.normalizers[0]) : nullptr;

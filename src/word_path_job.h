@@ -13,6 +13,10 @@ namespace trellis::internal {
 // Stands for a blank among symbols.
 inline constexpr Symbol kBlankSymbol = 0xFFFF;
 
+// Longer pre-tokens take the exact lattice at once: the margin is computed for
+// sums of so many pieces.
+inline constexpr uint32_t kMaxFastSymbols = 1024;
+
 // Scratch of words; positions[i] is where symbol i's source character begins.
 struct WordPath::WordColumns {
   SymbolColumns lattice;

@@ -8,8 +8,8 @@
 // the exact one, which adds doubles in the reference's order (see unigram.h).
 //
 // A fresh text's walks miss the caches, and each step waits for the last. So the
-// first steps of many walks are sent for together (PrefetchWalks) before any
-// lattice runs.
+// first steps of many walks are sent for together (SendFor...Units, SentWalk)
+// before any lattice runs.
 //
 // Invariants: each pre-token is followed by kUnknownSymbol, so that walks end;
 // pieces cover all symbols; results of both agree unless a call was close.
