@@ -18,6 +18,7 @@ constexpr size_t kBatchWordBytes = 96;
 constexpr size_t kBatchSymbols = kUsualWordBytes;
 constexpr uint32_t kSentSteps = 7;  // of the walks from words' starts
 constexpr uint64_t kMarkHash = 0xA24BAED4963EE407;  // words that differ in punctuation behind
+constexpr size_t kNoWord = ~size_t{0};
 constexpr size_t kEdges = kBlock + 2 + kEdgeSlack;
 
 // Most words have few tokens, and a call (or what compilers make of a loop)
@@ -112,8 +113,13 @@ struct WordPath::Batch {
   std::span<const Words> words;
   Probe probes[kBatch];
   From from[kBatch];
-  WordCache::Found found[kBatch];
-  uint8_t range[kBatch];  // of kLattice
+  union Known {
+    TokenId id;              // of kTable
+    WordCache::Found found;  // of kCache
+    uint8_t range;           // of kLattice
+    Known() {}
+  };
+  Known known[kBatch];
   SymbolRange ranges[kBatch];
   uint32_t range_count;
   uint32_t symbols;  // used of the batch's column
@@ -133,31 +139,38 @@ StageResult WordPath::RunWords(Job& job, std::span<const Words> words) const {
 
 // Sends for each word's line of the table.
 void WordPath::ProbeTable(const Job& job, Batch& batch) const {
-  const std::string_view source = job.source();
-  for (size_t i = 0; i < batch.words.size(); ++i) {
-    Batch::Probe& probe = batch.probes[i];
-    const Words word = batch.words[i];
+  // Copies, since what is written below might be any of these for all that compilers know.
+  const char* const text = job.source().data();
+  const size_t text_bytes = job.source().size();
+  const WordTable table = word_table_;
+  const bool has_table = !table.empty();
+  const uint8_t* const punctuation = punctuation_.data();
+  const WordCache* const cache = job.cache ? &*job.cache : nullptr;
+  Batch::Probe* probe = batch.probes;
+  for (const Words word : batch.words) {
+    Batch::Probe& out = *probe++;
     uint32_t length = word.end - word.begin;
-    const uint32_t mark = length > 1 ? punctuation_[static_cast<uint8_t>(source[word.end - 1])] : 0;
+    const uint32_t mark = length > 1 ? punctuation[static_cast<uint8_t>(text[word.end - 1])] : 0;
     length -= mark != 0;
-    probe.slot = Batch::kNowhere;
-    probe.hash = 0;
-    if (length > kMaxWordKey) continue;
-    if (source.size() - word.begin >= kMaxWordKey) {  // not a sum, which could wrap near 4 GiB
-      probe.key = LoadWordKey(source.data() + word.begin, length);
+    if (length > kMaxWordKey) {
+      out.slot = Batch::kNowhere;
+      out.hash = 0;
+      continue;
+    }
+    WordKey key;
+    if (text_bytes - word.begin >= kMaxWordKey) {  // not a sum, which could wrap near 4 GiB
+      key = LoadWordKey(text + word.begin, length);
     } else {
       char tail[kMaxWordKey] = {};
-      std::memcpy(tail, source.data() + word.begin, length);
-      probe.key = LoadWordKey(tail, length);
+      std::memcpy(tail, text + word.begin, length);
+      key = LoadWordKey(tail, length);
     }
-    const uint64_t hash = HashWordKey(probe.key, length);
-    probe.hash = (hash + mark * kMarkHash) | 1;  // never "none"
-    if (job.cache) job.cache->Prefetch(probe.hash);
-    probe.length = static_cast<uint16_t>(length);
-    probe.mark = static_cast<uint16_t>(mark);
-    if (word_table_.empty()) continue;
-    probe.slot = word_table_.Slot(hash);
-    __builtin_prefetch(word_table_.entry(probe.slot));
+    const uint64_t hash = HashWordKey(key, length);
+    const uint64_t whole_hash = (hash + mark * kMarkHash) | 1;  // never "none"
+    const uint32_t slot = has_table ? table.Slot(hash) : Batch::kNowhere;
+    out = {key, whole_hash, slot, static_cast<uint16_t>(length), static_cast<uint16_t>(mark)};
+    if (cache != nullptr) cache->Prefetch(whole_hash);
+    if (has_table) __builtin_prefetch(table.entry(slot));
   }
 }
 
@@ -174,6 +187,7 @@ void WordPath::LookUp(Job& job, Batch& batch) const {
       const bool certified = ((entry.punctuation << 1 | 1) >> probe.mark & 1) != 0;
       if (entry.key == probe.key && entry.length == probe.length && certified) {
         batch.from[i] = Batch::From::kTable;
+        batch.known[i].id = entry.id;
         continue;
       }
     }
@@ -181,8 +195,9 @@ void WordPath::LookUp(Job& job, Batch& batch) const {
     const std::string_view text = job.source().substr(word.begin, word.end - word.begin);
     if (job.cache && text.size() <= WordCache::kMaxKey) {
       if (probe.hash == 0) probe.hash = WordCache::Hash(text);
-      batch.found[i] = job.cache->Find(text, probe.hash);
-      if (IsUsable(job, batch.found[i])) {
+      const WordCache::Found found = job.cache->Find(text, probe.hash);
+      if (IsUsable(job, found)) {
+        batch.known[i].found = found;
         batch.from[i] = Batch::From::kCache;
         continue;
       }
@@ -202,7 +217,7 @@ void WordPath::LookUp(Job& job, Batch& batch) const {
     symbols[count] = kUnknownSymbol;
     SendForSecondUnits(trie_.view(), symbols, count);
     batch.from[i] = Batch::From::kLattice;
-    batch.range[i] = static_cast<uint8_t>(batch.range_count);
+    batch.known[i].range = static_cast<uint8_t>(batch.range_count);
     batch.ranges[batch.range_count++] = {batch.symbols, batch.symbols + count, Closeness::kClose};
     batch.symbols += count + 1;
   }
@@ -237,6 +252,46 @@ bool WordPath::IsUsable(const Job& job, const WordCache::Found& found) const {
          std::none_of(found.ids, found.ids + found.count, [this](TokenId id) { return plain_.IsShielded(id); });
 }
 
+// Writes the tokens of words that table or cache know, from word `i` on to the first that neither does; returns its
+// number. kNoWord: they do not fit.
+size_t WordPath::EmitKnown(TokenSink& sink, const Batch& batch, size_t i) const {
+  // Copies, since ids are written through a pointer that might lead to any int32_t.
+  TokenId* const ids = sink.next_ids();
+  Offset* const offsets = sink.next_offsets();
+  const size_t room = sink.room();
+  const size_t words = batch.words.size();
+  size_t wrote = 0;
+  for (; i < words; ++i) {
+    const Words word = batch.words[i];
+    if (batch.from[i] == Batch::From::kTable) {
+      const Batch::Probe& probe = batch.probes[i];
+      const size_t count = 1 + (probe.mark != 0);
+      if (room - wrote < count) return kNoWord;
+      ids[wrote] = batch.known[i].id;
+      if (count == 2) ids[wrote + 1] = punctuation_ids_[probe.mark];
+      if (offsets != nullptr) {
+        offsets[wrote] = {word.begin, word.begin + probe.length};
+        if (count == 2) offsets[wrote + 1] = {word.begin + probe.length, word.end};
+      }
+      wrote += count;
+    } else if (batch.from[i] == Batch::From::kCache) {
+      const WordCache::Found& found = batch.known[i].found;
+      if (room - wrote < found.count) return kNoWord;
+      CopyFew(found.ids, found.count, ids + wrote, room - wrote);
+      if (offsets != nullptr) {
+        for (uint32_t k = 0; k < found.count; ++k) {
+          offsets[wrote + k] = {word.begin + found.offsets[k].begin, word.begin + found.offsets[k].end};
+        }
+      }
+      wrote += found.count;
+    } else {
+      break;
+    }
+  }
+  sink.Wrote(wrote);
+  return i;
+}
+
 // Writes the batch's tokens in order. New words are remembered only afterwards,
 // since that may overwrite what others were found to be.
 StageResult WordPath::EmitBatch(Job& job, Batch& batch) const {
@@ -251,43 +306,15 @@ StageResult WordPath::EmitBatch(Job& job, Batch& batch) const {
   const size_t begin_tokens = sink.size();
   TokenId* const begin_ids = sink.next_ids();
   Offset* const begin_offsets = sink.next_offsets();
-  for (size_t i = 0; i < batch.words.size(); ++i) {
+  for (size_t i = 0;; ++i) {
+    i = EmitKnown(sink, batch, i);
+    if (i == kNoWord) return StageResult::kNoRoom;
+    if (i == batch.words.size()) break;
     const Words word = batch.words[i];
-    switch (batch.from[i]) {
-      case Batch::From::kTable: {
-        const Batch::Probe& probe = batch.probes[i];
-        const size_t count = 1 + (probe.mark != 0);
-        if (sink.room() < count) return StageResult::kNoRoom;
-        TokenId* const ids = sink.next_ids();
-        ids[0] = word_table_.entry(probe.slot)->id;
-        if (count == 2) ids[1] = punctuation_ids_[probe.mark];
-        if (Offset* const offsets = sink.next_offsets(); offsets != nullptr) {
-          offsets[0] = {word.begin, word.begin + probe.length};
-          if (count == 2) offsets[1] = {word.begin + probe.length, word.end};
-        }
-        sink.Wrote(count);
-        continue;
-      }
-      case Batch::From::kCache: {
-        const WordCache::Found& found = batch.found[i];
-        if (sink.room() < found.count) return StageResult::kNoRoom;
-        CopyFew(found.ids, found.count, sink.next_ids(), sink.room());
-        if (Offset* const offsets = sink.next_offsets(); offsets != nullptr) {
-          for (uint32_t k = 0; k < found.count; ++k) {
-            offsets[k] = {word.begin + found.offsets[k].begin, word.begin + found.offsets[k].end};
-          }
-        }
-        sink.Wrote(found.count);
-        continue;
-      }
-      case Batch::From::kLattice:
-      case Batch::From::kAlone:
-        break;
-    }
     job.memorable = true;
     const size_t first = sink.size();
     const StageResult result = batch.from[i] == Batch::From::kLattice
-                                   ? FinishPreToken(job, job.batch, batch.ranges[batch.range[i]])
+                                   ? FinishPreToken(job, job.batch, batch.ranges[batch.known[i].range])
                                    : EncodeWord(job, word.begin, word.end);
     if (result != StageResult::kOk) return result;
     if (batch.probes[i].hash != 0 && job.cache && job.memorable) {

@@ -72,6 +72,7 @@ class WordPath {
   void LookUp(Job& job, Batch& batch) const;
   void RunLattices(Job& job, Batch& batch) const;
   bool IsUsable(const Job& job, const WordCache::Found& found) const;
+  size_t EmitKnown(TokenSink& sink, const Batch& batch, size_t i) const;
   StageResult EmitBatch(Job& job, Batch& batch) const;
   StageResult EncodeWord(Job& job, uint32_t begin, uint32_t end) const;
   enum class Reading : uint8_t { kOneWord, kCuts, kStrange };

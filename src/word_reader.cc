@@ -1,9 +1,20 @@
 // WordPath, from a word's bytes to symbols: by character where that is enough,
 // through the exact normalizer where it is not.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
 #include "src/word_path_job.h"
 #include "trellis/internal/text/utf8.h"
 
 namespace trellis::internal {
+namespace {
+
+constexpr uint32_t kMarks = CodePointTable::kMark | CodePointTable::kRuleMark;
+// A character of three bytes, as a little-endian number.
+constexpr uint32_t kThreeByteMask = 0x00C0C0F0, kThreeBytes = 0x008080E0;
+
+}  // namespace
 
 // Symbols of a word that per-character rules settle; symbols[0] is left for the
 // marker. kStrange: the exact normalizer must read it.
@@ -18,7 +29,33 @@ WordPath::Reading WordPath::ReadSymbols(std::string_view source, uint32_t begin,
   bool previous_replaced = false;
   bool previous_grew = false;
   const auto* const bytes = reinterpret_cast<const uint8_t*>(source.data());
+  // Before here a character of three bytes has room in the word, and four bytes can be read.
+  uint32_t wide_end = 0;
+  if (std::endian::native == std::endian::little && end >= 3 && source.size() >= 4) {
+    wide_end = static_cast<uint32_t>(std::min<size_t>(end - 2, source.size() - 3));
+  }
   for (uint32_t at = begin; at < end;) {
+    // Most text is runs of characters of one length that nothing is to be said of. A mark among those of three bytes
+    // makes no short cluster with the one before.
+    const uint32_t run_begin = n;
+    uint32_t flags = previous_length == 3 ? CodePointTable::kFlags & ~kMarks : CodePointTable::kFlags;
+    for (; at < wide_end; at += 3) {
+      uint32_t four;
+      std::memcpy(&four, bytes + at, sizeof four);
+      if ((four & kThreeByteMask) != kThreeBytes) break;
+      const uint32_t code_point = (four & 0x0F) << 12 | (four >> 2 & 0xFC0) | (four >> 16 & 0x3F);
+      const uint32_t entry = code_points_[code_point];
+      // Neither overlong nor near the surrogates.
+      if (code_point - 0x800 >= 0xD800 - 0x800 || (entry & flags) != 0) break;
+      flags = CodePointTable::kFlags & ~kMarks;
+      symbols[n] = static_cast<Symbol>(entry);
+      positions[n++] = at;
+    }
+    if (n > run_begin) {
+      previous_length = 3;
+      previous_replaced = previous_grew = false;
+      continue;
+    }
     const uint8_t lead = bytes[at];
     uint32_t length = 1;
     uint32_t entry;

@@ -21,7 +21,10 @@ namespace trellis::internal {
 // The first bytes of a word as three little-endian numbers, zero behind the end.
 struct WordKey {
   std::array<uint64_t, 3> part;
-  friend bool operator==(const WordKey&, const WordKey&) = default;
+  // Not the default, which compilers make a call of memcmp.
+  friend bool operator==(const WordKey& a, const WordKey& b) {
+    return ((a.part[0] ^ b.part[0]) | (a.part[1] ^ b.part[1]) | (a.part[2] ^ b.part[2])) == 0;
+  }
 };
 inline constexpr uint32_t kMaxWordKey = 24;
 
