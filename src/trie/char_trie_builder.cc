@@ -8,9 +8,10 @@ namespace {
 constexpr Symbol kFree = 0xFFFF;
 constexpr uint32_t kMaxBase = 1u << 28;
 constexpr uint32_t kLeafBase = 1;  // nothing lies there: no unit 1 + s has check s
-// A node with many children is rarely lucky near the front of the free list.
-constexpr size_t kManyChildren = 8;
-constexpr int kManyTries = 500;
+// The front of the free list is where bases are used up and only single children find a place. So nodes with about as
+// many children begin where the last of them had to look long, and leave the front behind.
+constexpr size_t kKinds = 9;  // by number of children; all larger ones are one kind
+constexpr int kManyTries = 16;
 
 struct Pending {
   uint32_t unit;
@@ -76,10 +77,11 @@ class Units {
 
 std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, uint32_t alphabet, int32_t unk_id,
                                            uint32_t unk_cost, PageSize pages) {
-  std::vector<CharTrieKey> sorted(keys.begin(), keys.end());
-  std::sort(sorted.begin(), sorted.end(), [](const CharTrieKey& a, const CharTrieKey& b) {
+  const auto before = [](const CharTrieKey& a, const CharTrieKey& b) {
     return std::lexicographical_compare(a.symbols.begin(), a.symbols.end(), b.symbols.begin(), b.symbols.end());
-  });
+  };
+  std::vector<CharTrieKey> sorted(keys.begin(), keys.end());
+  if (!std::is_sorted(sorted.begin(), sorted.end(), before)) std::sort(sorted.begin(), sorted.end(), before);
 
   struct Filled {
     uint32_t at;
@@ -110,7 +112,7 @@ std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, ui
     }
   };
   uint32_t last = alphabet;
-  uint32_t hint = 0;
+  uint32_t fronts[kKinds] = {};
   if (!sorted.empty()) {
     cut({0, 0, static_cast<uint32_t>(sorted.size()), 0});
     for (size_t i = children.size(); i-- > 0;) {
@@ -136,10 +138,10 @@ std::optional<BuiltCharTrie> BuildCharTrie(std::span<const CharTrieKey> keys, ui
     for (const Symbol label : labels) mask = static_cast<uint16_t>(mask | 1u << (label & 15));
     if (!children.empty()) {
       uint32_t at = units.first();
-      const bool many = children.size() > kManyChildren;
-      if (many && hint > at && units.free(hint)) at = hint;
+      uint32_t& front = fronts[std::min(children.size(), kKinds - 1)];
+      if (front > at && units.free(front)) at = front;
       for (int tries = 0;; at = units.next(at), ++tries) {
-        if (many && tries == kManyTries) hint = at;
+        if (tries == kManyTries) front = at;
         if (at <= labels[0] + kLeafBase) continue;
         base = at - labels[0];
         if (units.base_used(base)) continue;
