@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "src/format/serde_number.h"
 #include "trellis/internal/text/utf8.h"
 
@@ -100,7 +101,7 @@ std::string JsonPlace::ToString() const {
   if (parent_ == nullptr) return "";
   std::string text = parent_->ToString();
   if (index_ != kNoIndex) {
-    text += "[" + std::to_string(index_) + "]";
+    absl::StrAppend(&text, "[", index_, "]");
   } else {
     if (!text.empty()) text += ".";
     text += key_;

@@ -20,7 +20,9 @@ std::vector<TemplatePiece> Template(Json pieces, const std::map<std::string, std
     Json part;
     if (piece["Sequence"].get(part) == simdjson::SUCCESS) {
       const auto sequence = std::string_view(part["id"]) == "A" ? Sequence::kA : Sequence::kB;
-      out.push_back(TemplateSequence{sequence, static_cast<uint8_t>(uint64_t(part["type_id"]))});
+      const auto type_id = static_cast<uint8_t>(uint64_t(part["type_id"]));
+      // In place: of a move, GCC 12 thinks that it reads the other alternative's memory.
+      out.emplace_back(std::in_place_type<TemplateSequence>, TemplateSequence{sequence, type_id});
     } else {
       part = piece["SpecialToken"];
       const std::string name = String(part["id"]);
