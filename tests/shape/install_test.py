@@ -131,6 +131,8 @@ def main():
     parser.add_argument("--launcher", default="")
     arguments = parser.parse_args()
     # Below the build folder and not beside other temporary files: nothing of the source tree lies above it.
+    # A relative CMAKE_PREFIX_PATH finds nothing.
+    arguments.source, arguments.build = os.path.abspath(arguments.source), os.path.abspath(arguments.build)
     folder = tempfile.mkdtemp(prefix=f"install_test_{arguments.way}_", dir=arguments.build)
     try:
         getattr(Consumer(arguments, folder), arguments.way)(os.path.abspath(arguments.build))
