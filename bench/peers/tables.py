@@ -53,6 +53,8 @@ def ladder(result, programs, sizes):
     columns = [str(size + 2) for size in sizes]
     for title, key in (("p50, us", "p50_us"), ("p99, us", "p99_us"), ("allocations a call", "allocations")):
         found = medians(result["rows"], key)
+        if not any(mode == "repeated" for mode, _, _ in found):
+            continue
         lines = [(p, [found.get(("repeated", p, f"en-{size}")) for size in sizes]) for p in programs]
         out.append(grid(f"English, repeated, {title}, by tokens", columns, lines))
     counted = {(row["program"], row["label"]): row for row in result.get("cachegrind", [])}
@@ -66,7 +68,7 @@ def ladder(result, programs, sizes):
 def render(result):
     rows = result["rows"]
     programs = [p["name"] for p in result["programs"]]
-    labels = unique(row["label"] for row in rows)
+    labels = unique(row["label"] for row in [*rows, *result.get("cachegrind", [])])
     languages = unique(label.rsplit("-", 1)[0] for label in labels)
     sizes = sorted({int(label.rsplit("-", 1)[1]) for label in labels})
     modes = unique(row["mode"] for row in rows)
@@ -79,7 +81,7 @@ def render(result):
             listed = ", ".join(f"{label} {count}" for label, count in differing.items())
             out.append(f"{name}: {sum(differing.values())} texts with other ids than tokenizers 0.22.2 ({listed})")
     out.append("")
-    if "repeated" in modes and "en" in languages:
+    if ("repeated" in modes or result.get("cachegrind")) and "en" in languages:
         out += ladder(result, programs, sizes)
     found = medians(rows, "us_per_512_tokens")
     ours = next((name for name in programs if name == "trellis"), None)
