@@ -19,6 +19,9 @@ STAGE = ["trellis/internal/stage/", "src/stage/"]
 FORMAT = ["src/format/", "simdjson", "google/protobuf/"]
 # Columns and plain values: what a stage may know of the world outside.
 VALUES = ["trellis/encoding.h", "trellis/scratch.h", "trellis/spec.h", "trellis/tokenizer.h"]
+# The service: what engines are made of, and what only the faces of the servers may see.
+ENGINE = ["serve/engine/", "absl/", "simdjson", "oneapi/"]
+WIRE = ["serve/proto/", "trellis/v1/", "grpc", "google/protobuf/", "prometheus/"]
 TESTING = ["gtest/", "gmock/", "absl/", "simdjson", "tests/reference/"]
 
 ROOMS = [  # first match decides
@@ -30,20 +33,32 @@ ROOMS = [  # first match decides
     (r"src/format/", "format", FORMAT + PUBLIC + TEXT + ["absl/"]),
     (r"src/load\.cc$", "load", FORMAT + PUBLIC + ["absl/"]),
     (r"src/[^/]*$", "tokenizer", PUBLIC + TEXT + TRIE + STAGE + ["trellis/internal/", r"src/", "absl/"]),
+    (r"serve/engine/", "engine", ENGINE),
+    (r"serve/model/", "model", ["serve/model/", "serve/engine/", *PUBLIC, "absl/", "simdjson"]),
+    (r"serve/server/(grpc|metrics)_", "server's face", ["serve/server/", "serve/engine/engine.h", *WIRE, "absl/"]),
+    (r"serve/server/", "server", ["serve/server/", "serve/engine/engine.h", "absl/"]),
+    (r"serve/[^/]*$", "serve programs", ["serve/", *WIRE, "CLI/", "absl/"]),
+    (r"tools/cli/engine/", "tools with an engine", [*PUBLIC, "tools/cli/", "serve/engine/", "serve/model/", "CLI/", "simdjson", "absl/"]),
     (r"tools/", "tools", PUBLIC + TEXT + ["trellis/internal/", "tools/", "CLI/", "simdjson", "absl/"]),
+    (r"bench/serve/", "bench/serve", ["bench/serve/", "serve/server/", *ENGINE, *WIRE, "CLI/", "simdjson"]),
     (r"bench/", "bench", PUBLIC + TEXT + TRIE + STAGE + ["trellis/internal/", "src/", "bench/", "benchmark/", "CLI/", "simdjson", "absl/"]),
     (r"tests/text/", "tests/text", TESTING + TEXT + ["tests/text/"]),
     (r"tests/trie/", "tests/trie", TESTING + TRIE + ["tests/trie/"]),
     (r"tests/stage/", "tests/stage", TESTING + TEXT + TRIE + STAGE + VALUES + ["tests/stage/"]),
     (r"tests/format/", "tests/format", TESTING + FORMAT + PUBLIC + ["tests/format/"]),
     (r"tests/reference/", "tests/reference", TESTING + PUBLIC + TEXT),
-    (r"tests/fuzz/", "tests/fuzz", TESTING + PUBLIC + ["trellis/internal/", "src/", "tests/fuzz/"]),
+    (r"tests/fuzz/", "tests/fuzz", TESTING + PUBLIC + ["trellis/internal/", "src/", "tests/fuzz/", "serve/engine/safetensors_reader.h"]),
+    (r"tests/serve/model/", "tests/serve/model", [*TESTING, *PUBLIC, "serve/engine/", "serve/model/", "tests/serve/"]),
+    (r"tests/serve/engine/", "tests/serve/engine", [*TESTING, *ENGINE, "tests/serve/"]),
+    (r"tests/serve/server/", "tests/serve/server", [*TESTING, *ENGINE, "serve/server/", "tests/serve/"]),
+    (r"tests/serve/", "tests/serve", [*TESTING, "serve/", *WIRE, "tests/serve/"]),
     (r"tests/(\w+)/", "tests", TESTING + PUBLIC + TEXT + ["trellis/internal/", "tests/"]),
 ]
 # Arrows that the prefixes above would allow and that are wrong all the same: (room, file, include, reason).
 FORBIDDEN = [
     ("tokenizer", r".", r"src/format/", "only load.cc knows the file formats"),
     ("bench", r".", r"src/format/", "a bench uses public headers and the room it names"),
+    ("server", r".", r"serve/server/(grpc|metrics)_", "the server's core has never heard of its face"),
     ("public", r"^include/trellis/(encoding|scratch|spec|tokenizer)\.h$", r"trellis/load\.h|trellis/trellis\.h", "loading lies above"),
 ]
 # Types that one stage hands to the next. All other stage headers are strangers to each other.
@@ -53,7 +68,7 @@ STAGE_PARTS = [{"unigram", "symbol_lattice", "word_table", "word_table_builder",
 # Third-party headers by the file that may have them, whatever its room.
 ONLY_IN = {"utf8proc": r"/nfkc[^/]*$", "re2/": r"/stage/[^/]*pattern[^/]*$"}
 
-THIRD_PARTY = ("absl/", "simdjson", "google/", "utf8proc", "CLI/", "gtest/", "gmock/", "benchmark/", "re2/", "grpc", "nlohmann/", "cuda")
+THIRD_PARTY = ("absl/", "simdjson", "google/", "utf8proc", "CLI/", "gtest/", "gmock/", "benchmark/", "re2/", "grpc", "nlohmann/", "cuda", "prometheus/")
 
 BANNED = {"util", "utils", "common", "helper", "helpers", "misc", "manager", "handler", "context", "info", "data", "process"}
 # `trellis info` is the name of a command.

@@ -1,0 +1,41 @@
+#include "serve/engine_choice.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "serve/engine/synthetic/synthetic_engine.h"
+
+namespace trellis::program {
+namespace {
+
+using Made = absl::StatusOr<std::unique_ptr<engine::Engine>>;
+
+struct KnownEngine {
+  const char* name;
+  Made (*make)(std::string_view settings);
+};
+
+// A new engine is a line here.
+constexpr KnownEngine kEngines[] = {
+    {"synthetic", [](std::string_view settings) { return engine::MakeSyntheticEngine(settings); }},
+};
+
+}  // namespace
+
+absl::StatusOr<ChosenEngine> MakeEngine(std::string_view choice) {
+  const size_t colon = choice.find(':');
+  const std::string name(choice.substr(0, colon));
+  const std::string_view settings = colon == std::string_view::npos ? "" : choice.substr(colon + 1);
+  std::string names;
+  for (const KnownEngine& known : kEngines) {
+    if (name == known.name) {
+      Made made = known.make(settings);
+      if (!made.ok()) return std::move(made).status();
+      return ChosenEngine{name, *std::move(made)};
+    }
+    absl::StrAppend(&names, names.empty() ? "" : ", ", known.name);
+  }
+  return absl::NotFoundError(absl::StrCat("no engine is named '", name, "', expected one of: ", names));
+}
+
+}  // namespace trellis::program

@@ -1,0 +1,130 @@
+#include "serve/server/grpc_health.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace trellis::server {
+
+using grpc::health::v1::HealthCheckRequest;
+using grpc::health::v1::HealthCheckResponse;
+
+namespace {
+
+HealthCheckResponse::ServingStatus ToWire(HealthService::State state) {
+  return state == HealthService::State::kServing ? HealthCheckResponse::SERVING
+                                                 : HealthCheckResponse::NOT_SERVING;
+}
+
+}  // namespace
+
+// One Watch. At most one write is under way; a state that comes meanwhile is written after it, and only the
+// newest.
+class HealthService::Watcher final : public grpc::ServerWriteReactor<HealthCheckResponse> {
+ public:
+  explicit Watcher(HealthService& service) : service_(service) {}
+
+  void Tell(HealthCheckResponse::ServingStatus status) {
+    const std::lock_guard lock(mutex_);
+    if (end_ || status == wanted_) return;
+    wanted_ = status;
+    if (!writing_) Write();
+  }
+
+  void End(const grpc::Status& status) {
+    const std::lock_guard lock(mutex_);
+    if (end_) return;
+    end_ = status;
+    if (!writing_) Finish(*end_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    if (!ok) {
+      if (!end_) end_ = grpc::Status::CANCELLED;
+      Finish(*end_);
+    } else if (response_.status() != *wanted_) {
+      Write();  // before the end, too: that the server is about to stop is what watchers watch for
+    } else if (end_) {
+      Finish(*end_);
+    }
+  }
+
+  void OnCancel() override { End(grpc::Status::CANCELLED); }
+
+  void OnDone() override {
+    service_.Forget(this);
+    delete this;
+  }
+
+ private:
+  void Write() {
+    writing_ = true;
+    response_.set_status(*wanted_);
+    StartWrite(&response_);
+  }
+
+  HealthService& service_;
+  std::mutex mutex_;
+  bool writing_ = false;
+  std::optional<HealthCheckResponse::ServingStatus> wanted_;
+  std::optional<grpc::Status> end_;  // finished with it, or to be as soon as the write is done
+  HealthCheckResponse response_;     // gRPC's while writing_
+};
+
+HealthService::HealthService(std::vector<std::string> services, std::function<State()> state)
+    : services_(std::move(services)), state_(std::move(state)) {}
+
+bool HealthService::Knows(const std::string& service) const {
+  return service.empty() || std::find(services_.begin(), services_.end(), service) != services_.end();
+}
+
+grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* call,
+                                               const HealthCheckRequest* request,
+                                               HealthCheckResponse* response) {
+  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
+  if (Knows(request->service())) {
+    response->set_status(ToWire(state_()));
+    reactor->Finish(grpc::Status::OK);
+  } else {
+    reactor->Finish(grpc::Status(grpc::StatusCode::NOT_FOUND, "no such service: " + request->service()));
+  }
+  return reactor;
+}
+
+grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(grpc::CallbackServerContext*,
+                                                                    const HealthCheckRequest* request) {
+  auto* watcher = new Watcher(*this);
+  // A service that is not known may become so one day, says the protocol: the stream stays open.
+  const bool known = Knows(request->service());
+  const std::lock_guard lock(mutex_);
+  if (closed_) {
+    watcher->End(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is stopping"));
+    return watcher;
+  }
+  watcher->Tell(known ? ToWire(state_()) : HealthCheckResponse::SERVICE_UNKNOWN);
+  if (known) watchers_.insert(watcher);
+  return watcher;
+}
+
+void HealthService::Forget(Watcher* watcher) {
+  const std::lock_guard lock(mutex_);
+  watchers_.erase(watcher);
+}
+
+void HealthService::Refresh() {
+  const std::lock_guard lock(mutex_);
+  // Asked for under the lock, so that a watcher that came meanwhile is not told what was true before.
+  const HealthCheckResponse::ServingStatus status = ToWire(state_());
+  for (Watcher* watcher : watchers_) watcher->Tell(status);
+}
+
+void HealthService::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  for (Watcher* watcher : watchers_)
+    watcher->End(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is stopping"));
+}
+
+}  // namespace trellis::server

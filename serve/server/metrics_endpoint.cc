@@ -1,0 +1,62 @@
+#include "serve/server/metrics_endpoint.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "prometheus/exposer.h"
+
+namespace trellis::server {
+namespace {
+
+// The web server below takes numbers only ("[::1]:9100"), and names are what people write.
+absl::StatusOr<std::string> NumericAddress(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  if (colon == std::string::npos || colon == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("'", address, "', expected host:port"));
+  }
+  std::string host = address.substr(0, colon);
+  const std::string port = address.substr(colon + 1);
+  if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0) {
+    return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": ", gai_strerror(error)));
+  }
+  char number[NI_MAXHOST] = {};
+  const int family = found->ai_family;
+  const int error =
+      getnameinfo(found->ai_addr, found->ai_addrlen, number, sizeof(number), nullptr, 0, NI_NUMERICHOST);
+  freeaddrinfo(found);
+  if (error != 0)
+    return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": ", gai_strerror(error)));
+  return family == AF_INET6 ? absl::StrCat("[", number, "]:", port) : absl::StrCat(number, ":", port);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Listen(
+    const std::string& address, std::shared_ptr<prometheus::Collectable> metrics) {
+  absl::StatusOr<std::string> numeric = NumericAddress(address);
+  if (!numeric.ok()) return std::move(numeric).status();
+  std::unique_ptr<MetricsEndpoint> endpoint(new MetricsEndpoint);
+  endpoint->metrics_ = std::move(metrics);
+  try {
+    endpoint->exposer_ = std::make_unique<prometheus::Exposer>(*numeric);
+  } catch (const std::exception&) {  // its text names neither the address nor the reason
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", address, ": in use, or no address of this machine"));
+  }
+  endpoint->exposer_->RegisterCollectable(endpoint->metrics_);
+  endpoint->port_ = endpoint->exposer_->GetListeningPorts().at(0);
+  return endpoint;
+}
+
+MetricsEndpoint::~MetricsEndpoint() = default;
+
+}  // namespace trellis::server

@@ -1,0 +1,83 @@
+#include "serve/server/options.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
+namespace trellis::server {
+namespace {
+
+constexpr int64_t kQueuedBatches = 64;
+constexpr int64_t kKeptFromBulk = 8;  // one part in so many
+constexpr int64_t kDayMicros = int64_t{24} * 60 * 60 * 1'000'000;
+
+absl::Status InRange(const char* name, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, ": ", value, ", expected ", least, " to ", most));
+}
+
+// 0 is a default that always works.
+absl::Status ZeroOrInRange(const char* name, int64_t value, int64_t least, int64_t most) {
+  if (value == 0) return absl::OkStatus();
+  if (value >= least && value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": ", value, ", expected 0 (the default) or ", least, " to ", most));
+}
+
+}  // namespace
+
+absl::Status CheckEngineLimits(const engine::EngineLimits& limits) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  for (const auto& status :
+       {InRange("engine: max_row_tokens", limits.max_row_tokens, 1, kMost),
+        InRange("engine: max_batch_tokens", limits.max_batch_tokens, limits.max_row_tokens, kMost),
+        InRange("engine: max_batch_rows", limits.max_batch_rows, 1, kMost),
+        InRange("engine: max_in_flight", limits.max_in_flight, 1, kMost),
+        InRange("engine: vocab_size", limits.vocab_size, 1, kMost),
+        InRange("engine: type_vocab_size", limits.type_vocab_size, 1, kMost)}) {
+    if (!status.ok()) return status;
+  }
+  bool any = false;
+  for (const bool task : limits.tasks) any |= task;
+  if (!any) return absl::InvalidArgumentError("engine: tasks: none, expected at least one");
+  return absl::OkStatus();
+}
+
+absl::Status CheckOptions(const ServerOptions& options, const engine::EngineLimits& limits) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  for (const auto& status :
+       {ZeroOrInRange("max_batch_tokens", options.max_batch_tokens, limits.max_row_tokens,
+                      limits.max_batch_tokens),
+        ZeroOrInRange("max_batch_requests", options.max_batch_requests, 1, limits.max_batch_rows),
+        ZeroOrInRange("max_queued_tokens", options.max_queued_tokens, limits.max_row_tokens, kMost / 8),
+        InRange("max_wait (us)", options.max_wait.count(), 0, kDayMicros),
+        InRange("bulk_ageing (us)", options.bulk_ageing.count(), 0, kDayMicros),
+        InRange("target_batch_time (ms)", options.target_batch_time.count(), 1, kDayMicros / 1000)}) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+SchedulerOptions Resolve(const ServerOptions& options, const engine::EngineLimits& limits,
+                         int64_t max_batch_tokens) {
+  SchedulerOptions resolved;
+  resolved.policy.max_tokens = max_batch_tokens;
+  resolved.policy.max_rows = static_cast<size_t>(options.max_batch_requests > 0 ? options.max_batch_requests
+                                                                                : limits.max_batch_rows);
+  resolved.policy.max_in_flight = limits.max_in_flight;
+  resolved.policy.max_wait = options.max_wait;
+  resolved.policy.bulk_ageing = options.bulk_ageing;
+  resolved.max_queued_tokens =
+      options.max_queued_tokens > 0 ? options.max_queued_tokens : kQueuedBatches * max_batch_tokens;
+  resolved.max_queued_tokens_bulk = std::max<int64_t>(
+      resolved.max_queued_tokens - resolved.max_queued_tokens / kKeptFromBulk, limits.max_row_tokens);
+  // A request in the middle of its batches has left the queue in part and is still held, in each class and
+  // for each batch in the engine; so much is in use when answers are collected as they come.
+  resolved.max_held_tokens =
+      4 * resolved.max_queued_tokens + (int64_t{limits.max_in_flight} + 2) * max_batch_tokens;
+  return resolved;
+}
+
+}  // namespace trellis::server

@@ -1,0 +1,182 @@
+// trellis-server as it is started and stopped.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+
+#include "tests/serve/grpc/loopback.h"
+#include "tests/serve/grpc/metrics_text.h"
+#include "tests/serve/grpc/running_server.h"
+
+namespace trellis::server {
+namespace {
+
+using grpc::health::v1::HealthCheckResponse;
+
+HealthCheckResponse::ServingStatus HealthOf(int port) {
+  grpc::ClientContext call;
+  HealthCheckResponse response;
+  const grpc::Status status = grpc::health::v1::Health::NewStub(ChannelTo(port))->Check(&call, {}, &response);
+  return status.ok() ? response.status() : HealthCheckResponse::UNKNOWN;
+}
+
+// Runs to its end with `arguments` and gives the exit status; `said` is what it said.
+int EndOf(const std::vector<std::string>& arguments, std::string& said,
+          const std::vector<std::string>& environment = {}) {
+  RunningServer server(arguments, environment);
+  server.ReadUntil("never said");
+  said = server.said();
+  return server.Wait();
+}
+
+constexpr char kSlow[] = "synthetic:batch_us=300000,depth=1,max_row_tokens=16,max_batch_tokens=16";
+
+TEST(Program, ServesThenDrainsOnSigterm) {
+  RunningServer server({"--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--engine", kSlow,
+                        "--max-batch-tokens", "16"});
+  const int metrics = server.ReadPort("metrics on");
+  const int port = server.ReadPort("listening on");
+  ASSERT_FALSE(server.ReadUntil("ready").empty()) << server.said();
+  EXPECT_EQ(HealthOf(port), HealthCheckResponse::SERVING);
+  EXPECT_EQ(ScrapeMetrics(metrics).at("trellis_inflight_requests"), 0);
+
+  const auto stub = v1::Inference::NewStub(ChannelTo(port));
+  const v1::InferRequest request = RowsOf({16});
+  constexpr int kCalls = 4;
+  grpc::ClientContext calls[kCalls];
+  v1::InferReply replies[kCalls];
+  std::promise<grpc::Status> ended[kCalls];
+  for (int c = 0; c < kCalls; ++c) {
+    stub->async()->Infer(&calls[c], &request, &replies[c],
+                         [&, c](const grpc::Status& status) { ended[c].set_value(status); });
+  }
+  while (ScrapeMetrics(metrics).at("trellis_inflight_requests") != kCalls) usleep(1000);
+  server.Signal(SIGTERM);
+  ASSERT_FALSE(server.ReadUntil("draining for at most 30 s").empty()) << server.said();
+  EXPECT_NE(HealthOf(port), HealthCheckResponse::SERVING);
+  for (auto& call : ended) EXPECT_TRUE(call.get_future().get().ok());
+  EXPECT_FALSE(server.ReadUntil("drained: every accepted request was finished").empty()) << server.said();
+  EXPECT_EQ(server.Wait(), 0);
+}
+
+TEST(Program, ADrainThatIsCutSaysSoAndExitsZero) {
+  RunningServer server({"--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--drain-seconds", "0",
+                        "--engine", kSlow, "--max-batch-tokens", "16"});
+  const int metrics = server.ReadPort("metrics on");
+  const int port = server.ReadPort("listening on");
+  ASSERT_FALSE(server.ReadUntil("ready").empty()) << server.said();
+  const auto stub = v1::Inference::NewStub(ChannelTo(port));
+  const v1::InferRequest request = RowsOf({16});
+  constexpr int kCalls = 20;  // six seconds of work
+  grpc::ClientContext calls[kCalls];
+  v1::InferReply replies[kCalls];
+  std::promise<grpc::Status> ended[kCalls];
+  for (int c = 0; c < kCalls; ++c) {
+    stub->async()->Infer(&calls[c], &request, &replies[c],
+                         [&, c](const grpc::Status& status) { ended[c].set_value(status); });
+  }
+  while (ScrapeMetrics(metrics).at("trellis_queue_depth") < 2) usleep(1000);
+  server.Signal(SIGINT);
+  EXPECT_FALSE(server.ReadUntil("not drained in 0 s").empty()) << server.said();
+  EXPECT_EQ(server.Wait(), 0);
+  int unavailable = 0;
+  for (auto& call : ended)
+    unavailable += call.get_future().get().error_code() == grpc::StatusCode::UNAVAILABLE;
+  EXPECT_GT(unavailable, 0);
+}
+
+TEST(Program, ASecondSignalEndsItAtOnce) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    RunningServer server({"--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--engine", kSlow,
+                          "--max-batch-tokens", "16"});
+    const int metrics = server.ReadPort("metrics on");
+    const int port = server.ReadPort("listening on");
+    ASSERT_FALSE(server.ReadUntil("ready").empty()) << server.said();
+    const auto stub = v1::Inference::NewStub(ChannelTo(port));
+    const v1::InferRequest request = RowsOf({16});
+    constexpr int kCalls = 20;  // six seconds of work
+    grpc::ClientContext calls[kCalls];
+    v1::InferReply replies[kCalls];
+    std::promise<grpc::Status> ended[kCalls];
+    for (int c = 0; c < kCalls; ++c) {
+      stub->async()->Infer(&calls[c], &request, &replies[c],
+                           [&, c](const grpc::Status& status) { ended[c].set_value(status); });
+    }
+    while (ScrapeMetrics(metrics).at("trellis_queue_depth") < 2) usleep(1000);
+    server.Signal(SIGTERM);
+    ASSERT_FALSE(server.ReadUntil("draining").empty()) << server.said();
+    server.Signal(signal);
+    EXPECT_FALSE(server.ReadUntil("again: ended at once").empty()) << server.said();
+    EXPECT_EQ(server.Wait(), 128 + signal);
+    for (auto& call : ended) call.get_future().wait();
+  }
+}
+
+TEST(Program, HealthAndSignalsDuringTheWarmUp) {
+  RunningServer server(
+      {"--listen", "127.0.0.1:0", "--engine", "synthetic:batch_us=60000000"});  // a minute a batch
+  EXPECT_EQ(HealthOf(server.ReadPort("listening on")), HealthCheckResponse::NOT_SERVING);
+  server.Signal(SIGTERM);
+  EXPECT_FALSE(server.ReadUntil("while starting").empty()) << server.said();
+  EXPECT_EQ(server.Wait(), 0);
+}
+
+TEST(Program, FlagsThatAreWrongAreNamed) {
+  std::string said;
+  EXPECT_EQ(EndOf({"--max-batch-tokens", "many"}, said), 2);
+  EXPECT_NE(said.find("--max-batch-tokens"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--max-wait-us", "-1"}, said), 2);
+  EXPECT_NE(said.find("--max-wait-us"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--listen", "50051"}, said), 2);
+  EXPECT_NE(said.find("'50051', expected host:port"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--listen", "localhost:65536"}, said), 2);
+  EXPECT_NE(said.find("65536"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--metrics-listen", "::1:9100"}, said), 2);
+  EXPECT_NE(said.find("--metrics-listen"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--engine", "abacus"}, said), 2);
+  EXPECT_NE(said.find("'abacus', expected one of: synthetic"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--engine", "synthetic:batch_us=soon"}, said), 2);
+  EXPECT_NE(said.find("batch_us"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({}, said, {"TRELLIS_DRAIN_SECONDS=x"}), 2);
+  EXPECT_NE(said.find("--drain-seconds"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--unknown"}, said), 2);
+  EXPECT_NE(said.find("--unknown"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--version"}, said), 0);
+  EXPECT_TRUE(said.starts_with("trellis-server ")) << said;
+  EXPECT_EQ(EndOf({"--help"}, said), 0);
+  EXPECT_NE(said.find("TRELLIS_MAX_QUEUED_TOKENS"), std::string::npos) << said;
+}
+
+TEST(Program, AnOptionThatNoBatchCanMeetIsRefused) {
+  std::string said;
+  EXPECT_EQ(EndOf({"--listen", "127.0.0.1:0", "--engine", "synthetic:max_row_tokens=100",
+                   "--max-batch-tokens", "50"},
+                  said),
+            2);
+  EXPECT_NE(said.find("max_batch_tokens: 50"), std::string::npos) << said;
+}
+
+TEST(Program, PortsInUseAreNamed) {
+  RunningServer server({"--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"});
+  const std::string metrics = "127.0.0.1:" + std::to_string(server.ReadPort("metrics on"));
+  const std::string grpc = "127.0.0.1:" + std::to_string(server.ReadPort("listening on"));
+  std::string said;
+  EXPECT_EQ(EndOf({"--listen", grpc}, said), 1);
+  EXPECT_NE(said.find("--listen: cannot listen on " + grpc), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--listen", "127.0.0.1:0", "--metrics-listen", metrics}, said), 1);
+  EXPECT_NE(said.find("--metrics-listen: cannot listen on " + metrics), std::string::npos) << said;
+}
+
+TEST(Program, TheEnvironmentSetsFlags) {
+  RunningServer server({},
+                       {"TRELLIS_LISTEN=127.0.0.1:0", "TRELLIS_ENGINE=synthetic:model=from-the-environment"});
+  const int port = server.ReadPort("listening on");
+  ASSERT_FALSE(server.ReadUntil("ready").empty()) << server.said();
+  grpc::ClientContext call;
+  v1::ModelDescription model;
+  ASSERT_TRUE(v1::Inference::NewStub(ChannelTo(port))->Describe(&call, {}, &model).ok());
+  EXPECT_EQ(model.model(), "from-the-environment");
+}
+
+}  // namespace
+}  // namespace trellis::server
