@@ -76,21 +76,13 @@ SentencePiecePipeline::SentencePiecePipeline(const TokenizerSpec& spec, const To
       user_defined_nodes_(UserDefinedNodes(spec.model)),
       user_defined_(user_defined_nodes_.size() == 0 ? std::nullopt
                                                     : std::optional<BitmapTrie>(user_defined_nodes_.span())),
-      rewriter_(CharsMapOf(NormalizerOf(spec).charsmap), user_defined_ ? &*user_defined_ : nullptr) {
+      rewriter_(CharsMapOf(NormalizerOf(spec).charsmap), user_defined_ ? &*user_defined_ : nullptr),
+      options_(options) {
   if (!spec.decoders.empty()) {
     if (const auto* decoder = std::get_if<SentencePieceDecoder>(&spec.decoders.front());
         decoder != nullptr && !decoder->denormalizer_charsmap.empty()) {
       denormalizer_.emplace(CharsMap(decoder->denormalizer_charsmap), nullptr);
     }
-  }
-
-  // Unused pieces are never chosen, control and unknown ones never matched, byte
-  // pieces only spell the unknown: none of them is in the lattice.
-  const std::vector<TrieKey> keys = KeysOf(model_, {PieceType::kNormal, PieceType::kUserDefined});
-  if (options.trie == TokenizerOptions::TrieKind::kDoubleArray) {
-    double_array_ = BuildDoubleArrayTrie(keys, PagesOf(options));
-  } else {
-    bitmap_ = BuildBitmapTrie(keys, PagesOf(options));
   }
 
   float lowest_normal = FLT_MAX;
@@ -108,6 +100,19 @@ SentencePiecePipeline::SentencePiecePipeline(const TokenizerSpec& spec, const To
     }
   }
   scores_ = {piece_scores_, UnknownScore(lowest_normal), model_.unk_id.value_or(kNoPiece), byte_ids_};
+}
+
+void SentencePiecePipeline::BuildTrie() const {
+  std::call_once(once_, [this] {
+    // Unused pieces are never chosen, control and unknown ones never matched, byte
+    // pieces only spell the unknown: none of them is in the lattice.
+    const std::vector<TrieKey> keys = KeysOf(model_, {PieceType::kNormal, PieceType::kUserDefined});
+    if (options_.trie == TokenizerOptions::TrieKind::kDoubleArray) {
+      double_array_ = BuildDoubleArrayTrie(keys, PagesOf(options_));
+    } else {
+      bitmap_ = BuildBitmapTrie(keys, PagesOf(options_));
+    }
+  });
 }
 
 size_t SentencePiecePipeline::ScratchBytes(size_t text_bytes) const {
@@ -137,6 +142,7 @@ StageResult SentencePiecePipeline::Run(const TextSegment& segment, ScratchCarver
 
 std::optional<SentencePiecePath> SentencePiecePipeline::FindPath(std::string_view text, ScratchCarver& carver) const {
   if (text.empty()) return SentencePiecePath{};
+  BuildTrie();
   const size_t most = MaxNormalizedBytes(rewriter_, text.size());
   const std::span<char> bytes = carver.Take<char>(most);
   const std::span<uint32_t> alignment = carver.Take<uint32_t>(most + 1);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -62,7 +63,12 @@ class SentencePiecePipeline {
   // nullopt: scratch is too small.
   std::optional<SentencePiecePath> FindPath(std::string_view text, ScratchCarver& carver) const;
   const SentencePieceScores& scores() const { return scores_; }
+  const SentencePieceRewriter& rewriter() const { return rewriter_; }
+  const SentencePieceBlanks& blanks() const { return blanks_; }
 
+  // The trie is built at the first use, or before: where words have a path of
+  // their own, hardly any text comes here.
+  void BuildTrie() const;
   size_t TrieBytes() const { return bitmap_.bytes() + double_array_.bytes(); }
   size_t TrieHugeBytes() const { return bitmap_.memory().HugeBytes() + double_array_.memory().HugeBytes(); }
 
@@ -76,8 +82,10 @@ class SentencePiecePipeline {
   std::optional<BitmapTrie> user_defined_;
   SentencePieceRewriter rewriter_;
   std::optional<SentencePieceRewriter> denormalizer_;
-  Table<BitmapTrieNode> bitmap_;
-  Table<DoubleArrayUnit> double_array_;
+  TokenizerOptions options_;
+  mutable std::once_flag once_;
+  mutable Table<BitmapTrieNode> bitmap_;
+  mutable Table<DoubleArrayUnit> double_array_;
   std::vector<float> piece_scores_;
   std::vector<TokenId> byte_ids_;
   std::vector<uint8_t> byte_values_;  // by id; only of byte pieces

@@ -86,18 +86,21 @@ Tokenizer::Impl::Impl(TokenizerSpec spec, const TokenizerOptions& options)
       id_(NextId()),
       raw_matcher_(RawRules(spec_)),
       post_processor_(spec_.post_processor) {
+  if (spec_.dialect == Dialect::kSentencePiece) {
+    sentencepiece_ = std::make_unique<const internal::SentencePiecePipeline>(spec_, options);
+  }
   if (const auto obstacle = WordPath::FindObstacle(spec_)) {
     obstacle_ = *obstacle;
   } else if (!options.shortcuts) {
     obstacle_ = "shortcuts are off";
   } else {
-    words_ = WordPath::Create(spec_, plain_, options);
+    words_ = sentencepiece_ != nullptr ? WordPath::Create(spec_, *sentencepiece_, options)
+                                       : WordPath::Create(spec_, plain_, options);
     if (words_ == nullptr) obstacle_ = "the alphabet or the pieces do not suit the symbol trie";
   }
   // Encode must not be the one that builds it.
-  if (words_ == nullptr && spec_.dialect == Dialect::kHuggingFace) plain_.BuildTrie();
-  if (spec_.dialect == Dialect::kSentencePiece) {
-    sentencepiece_ = std::make_unique<const internal::SentencePiecePipeline>(spec_, options);
+  if (words_ == nullptr || words_->MayNeedPlain()) {
+    sentencepiece_ != nullptr ? sentencepiece_->BuildTrie() : plain_.BuildTrie();
   }
   for (const Decoder& decoder : spec_.decoders) {
     if (const auto* metaspace = std::get_if<MetaspaceDecoder>(&decoder)) decoder_.emplace(*metaspace);
@@ -111,9 +114,9 @@ StageResult Tokenizer::Impl::EncodeText(std::string_view text, const EncodeOptio
   const auto segment = [&](size_t end) {
     const TextSegment plain{text, begin, static_cast<uint32_t>(end)};
     if (begin >= end) return StageResult::kOk;
-    if (sentencepiece_ != nullptr) return sentencepiece_->Run(plain, carver, sink);
-    return words_ != nullptr ? words_->Run(plain, special, carver, cache, sink)
-                             : plain_.Run(plain, special, carver, sink);
+    if (words_ != nullptr) return words_->Run(plain, special, carver, cache, sink);
+    return sentencepiece_ != nullptr ? sentencepiece_->Run(plain, carver, sink)
+                                     : plain_.Run(plain, special, carver, sink);
   };
   AddedTokenMatcher::Pass pass(raw_matcher_, text, special);
   AddedTokenMatch match;
@@ -291,10 +294,10 @@ size_t Tokenizer::Impl::MaxTokens(size_t input_bytes) const {
 size_t Tokenizer::Impl::ScratchBytes(size_t input_bytes) const {
   const size_t tokens = MaxTextTokens(input_bytes) + 1;
   size_t path = 0;
-  if (sentencepiece_ != nullptr) {
-    path = sentencepiece_->ScratchBytes(input_bytes);
-  } else if (words_ != nullptr) {
+  if (words_ != nullptr) {
     path = words_->ScratchBytes(input_bytes) + sizeof(WordCache::Memory) + ScratchCarver::kAlign;
+  } else if (sentencepiece_ != nullptr) {
+    path = sentencepiece_->ScratchBytes(input_bytes);
   } else {
     path = plain_.ScratchBytes(input_bytes);
   }
@@ -304,14 +307,16 @@ size_t Tokenizer::Impl::ScratchBytes(size_t input_bytes) const {
 std::vector<TableFact> Tokenizer::Impl::Facts() const {
   std::vector<TableFact> facts;
   if (words_ != nullptr) {
-    facts.push_back({"path", "words (table, cache, symbol lattice)"});
+    facts.push_back({"path", sentencepiece_ != nullptr ? "words (table, cache, symbol lattice; sums go on)"
+                                                       : "words (table, cache, symbol lattice)"});
     const auto more = words_->Facts();
     facts.insert(facts.end(), more.begin(), more.end());
   } else {
     facts.push_back({"path", "plain: " + obstacle_});
   }
-  facts.push_back({"byte trie bytes", std::to_string(plain_.TrieBytes())});
-  const size_t huge = plain_.TrieHugeBytes() + (words_ != nullptr ? words_->HugeBytes() : 0);
+  const bool summed = sentencepiece_ != nullptr;
+  facts.push_back({"byte trie bytes", std::to_string(summed ? sentencepiece_->TrieBytes() : plain_.TrieBytes())});
+  const size_t huge = (summed ? sentencepiece_->TrieHugeBytes() : plain_.TrieHugeBytes()) + (words_ != nullptr ? words_->HugeBytes() : 0);
   facts.push_back({"huge page bytes", std::to_string(huge)});
   facts.push_back({"instruction set", std::string(internal::IsaName(internal::ActiveIsa()))});
   return facts;

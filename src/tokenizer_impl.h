@@ -53,7 +53,7 @@ class Tokenizer::Impl {
   internal::VocabTable vocab_;
   internal::PlainPath plain_;
   std::unique_ptr<const internal::SentencePiecePipeline> sentencepiece_;  // instead of plain_, in its dialect
-  // nullptr: the plain path serves, because of `obstacle_`.
+  // nullptr: the path without shortcuts serves, because of `obstacle_`.
   std::unique_ptr<internal::WordPath> words_;
   std::string obstacle_;
   uint64_t id_;  // of this tokenizer in this process, for the word cache

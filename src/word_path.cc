@@ -1,7 +1,10 @@
 #include "src/word_path.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "src/word_path_job.h"
 #include "trellis/internal/text/utf8.h"
@@ -10,27 +13,12 @@ namespace trellis::internal {
 namespace {
 
 constexpr size_t kBlock = 2048;  // bytes of text a scan
-constexpr uint32_t kBatch = 64;  // words that are looked up and go through the lattice together
-// Columns that are always there; words of more bytes take their own.
-constexpr size_t kUsualWordBytes = 1024;
 // What goes through the lattice with others, and how much of that at a time.
 constexpr size_t kBatchWordBytes = 96;
 constexpr size_t kBatchSymbols = kUsualWordBytes;
 constexpr uint32_t kSentSteps = 7;  // of the walks from words' starts
 constexpr uint64_t kMarkHash = 0xA24BAED4963EE407;  // words that differ in punctuation behind
-constexpr size_t kNoWord = ~size_t{0};
 constexpr size_t kEdges = kBlock + 2 + kEdgeSlack;
-
-// Most words have few tokens, and a call (or what compilers make of a loop)
-// costs more than a fixed copy. Up to 3 elements behind either end must be
-// readable and, while there is room, are overwritten.
-inline void CopyFew(const TokenId* from, size_t count, TokenId* to, size_t room) {
-  if (count <= 4 && room >= 4) {
-    std::memcpy(to, from, 4 * sizeof(TokenId));
-  } else {
-    std::memcpy(to, from, count * sizeof(TokenId));
-  }
-}
 
 }  // namespace
 
@@ -56,27 +44,26 @@ bool WordPath::TakeColumns(WordColumns& columns, ScratchCarver& carver, size_t w
 size_t WordPath::ScratchBytes(size_t bytes) const {
   size_t total = kEdges * sizeof(uint32_t) + ScratchCarver::kAlign + 2 * ColumnBytes(kUsualWordBytes);
   if (bytes > kUsualWordBytes) total += ColumnBytes(bytes);
+  // What strange words and the exact lattices take.
   const size_t context = bytes + 1;  // a strange word is read from the blank before it
-  if (precompiled_) {
-    total += precompiled_->MaxBytes(context) * (1 + sizeof(uint32_t));
-  } else {
-    total += context * 3 * (1 + sizeof(uint32_t));
-  }
-  return total + (MaxSymbols(bytes) + 1) * sizeof(double) + 4 * ScratchCarver::kAlign;
+  size_t normalized = context * 3;
+  if (precompiled_) normalized = precompiled_->MaxBytes(context);
+  if (summed_ != nullptr) normalized = MaxNormalizedBytes(summed_->rewriter(), bytes) + 1;
+  total += normalized * (1 + sizeof(uint32_t));
+  total += (MaxSymbols(bytes) + 1) * sizeof(double) + 4 * ScratchCarver::kAlign;
+  return MayNeedPlain() ? std::max(total, summed_->ScratchBytes(bytes)) : total;
 }
-
-size_t WordPath::MaxTokens(size_t bytes) const { return plain_.MaxTokens(bytes); }
 
 StageResult WordPath::Run(const TextSegment& segment, MatchSpecial special, ScratchCarver& carver,
                           WordCache::Memory* cache, TokenSink& sink) const {
   const size_t mark = carver.mark();
   Job job{segment, special, carver, std::nullopt, sink};
   if (cache != nullptr) job.cache.emplace(cache);
+  job.gap_begin = segment.begin;
   const auto edges = carver.Take<uint32_t>(kEdges);
   if (edges.empty() || !TakeColumns(job.batch, carver, kUsualWordBytes) ||
       !TakeColumns(job.columns, carver, kUsualWordBytes)) return StageResult::kNoRoom;
-  const size_t first = sink.size();
-  Offset* const offsets = sink.next_offsets();
+  const TokenSink start = sink;
 
   InRun in_run = InRun::kNo;
   size_t count = 0;
@@ -88,49 +75,35 @@ StageResult WordPath::Run(const TextSegment& segment, MatchSpecial special, Scra
     // A pair of edges is a word; an odd one waits for the next block.
     static_assert(sizeof(Words) == 2 * sizeof(uint32_t));
     const StageResult result = RunWords(job, {reinterpret_cast<const Words*>(edges.data()), count / 2});
+    if (job.needs_plain) {
+      carver.Release(mark);
+      sink = start;
+      return summed_->Run(segment, carver, sink);
+    }
     if (result != StageResult::kOk) return result;
     if (count % 2 != 0) edges[0] = edges[count - 1];
     count %= 2;
   }
-  if (offsets != nullptr) ShiftLostCharacters(segment, offsets, sink.size() - first);
+  if (lead_ != 0) {
+    if (const StageResult r = EmitLoneMarkers(job, job.gap_begin, segment.end); r != StageResult::kOk) return r;
+  }
+  if (sink.wants_offsets()) ShiftLostCharacters(segment, start.next_offsets(), sink.size() - start.size());
   carver.Release(mark);
   return StageResult::kOk;
 }
 
-// One batch of words: where each one's tokens come from, and what is needed to
-// get them.
-struct WordPath::Batch {
-  struct Probe {
-    WordKey key;
-    uint64_t hash;    // of the whole word, for the cache; 0: none yet
-    uint32_t slot;    // in the word table; kNowhere: cannot be there
-    uint16_t length;  // of the key
-    uint16_t mark;    // 1 + the punctuation that was cut off; 0: none
-  };
-  enum class From : uint8_t { kTable, kCache, kLattice, kAlone };
-  static constexpr uint32_t kNowhere = 0xFFFFFFFF;
-
-  std::span<const Words> words;
-  Probe probes[kBatch];
-  From from[kBatch];
-  union Known {
-    TokenId id;              // of kTable
-    WordCache::Found found;  // of kCache
-    uint8_t range;           // of kLattice
-    Known() {}
-  };
-  Known known[kBatch];
-  SymbolRange ranges[kBatch];
-  uint32_t range_count;
-  uint32_t symbols;  // used of the batch's column
-};
-
 StageResult WordPath::RunWords(Job& job, std::span<const Words> words) const {
+  if (summed_ != nullptr && job.sink.wants_offsets() && job.token_end == Job::kNone) FindFirst(job, words);
   Batch batch;
   for (; !words.empty(); words = words.subspan(batch.words.size())) {
     batch.words = words.first(std::min<size_t>(kBatch, words.size()));
+    batch.gap_begin = job.gap_begin;
     ProbeTable(job, batch);
-    LookUp(job, batch);
+    if (summed_ != nullptr) {
+      LookUp<Kind::kSummed>(job, batch);
+    } else {
+      lead_ != 0 ? LookUp<Kind::kMarked>(job, batch) : LookUp<Kind::kApart>(job, batch);
+    }
     RunLattices(job, batch);
     if (const StageResult r = EmitBatch(job, batch); r != StageResult::kOk) return r;
   }
@@ -174,20 +147,50 @@ void WordPath::ProbeTable(const Job& job, Batch& batch) const {
   }
 }
 
+// Where blanks become markers: notes what comes before word i. false: its marker
+// is none of the byte before it.
+bool WordPath::SeeGap(Job& job, Batch& batch, size_t i) const {
+  const uint32_t begin = batch.words[i].begin;
+  const uint32_t gap_begin = job.gap_begin;
+  job.gap_begin = batch.words[i].end;
+  if (begin - gap_begin == 1) return true;
+  if (begin == gap_begin) return false;  // a text's start
+  const uint32_t last = LastBlank(job, gap_begin, begin);
+  if (last > gap_begin) batch.lone |= uint64_t{1} << i;
+  return last + 1 == begin;
+}
+
 // Decides where each word's tokens come from; symbols of words for the lattice
 // go into the batch's column.
+template <WordPath::Kind kKind>
 void WordPath::LookUp(Job& job, Batch& batch) const {
   batch.range_count = 0;
   batch.symbols = 0;
+  batch.lone = 0;
+  // Where sums go on, scores are sent for, and entries that do not hold are as none.
+  constexpr bool kSummed = kKind == Kind::kSummed;
+  const float* const scores = kSummed ? summed_->scores().scores.data() : nullptr;
+  const auto far = kSummed ? static_cast<uint32_t>(std::ceil(-job.sum / WordEntry::kReachUnit)) : 0;
   for (size_t i = 0; i < batch.words.size(); ++i) {
     Batch::Probe& probe = batch.probes[i];
+    if (kKind == Kind::kMarked && !SeeGap(job, batch, i)) {
+      batch.from[i] = Batch::From::kAlone;
+      probe.hash = 0;
+      // A text's first word may be in the table, but what is remembered has the blank before it in its offsets.
+      if (batch.words[i].begin != batch.GapBegin(i)) continue;
+      const WordEntry* const entry = probe.slot != Batch::kNowhere ? word_table_.entry(probe.slot) : nullptr;
+      if (entry != nullptr && Batch::IsFor(*entry, probe)) {
+        batch.from[i] = Batch::From::kTable;
+        batch.known[i].in_table = {entry->id, entry->reach};
+      }
+      continue;
+    }
     if (probe.slot != Batch::kNowhere) {
       const WordEntry& entry = *word_table_.entry(probe.slot);
-      // Bit 0 stands for no punctuation behind.
-      const bool certified = ((entry.punctuation << 1 | 1) >> probe.mark & 1) != 0;
-      if (entry.key == probe.key && entry.length == probe.length && certified) {
+      if (Batch::IsFor(entry, probe) && (!kSummed || entry.reach >= far)) {
         batch.from[i] = Batch::From::kTable;
-        batch.known[i].id = entry.id;
+        batch.known[i].in_table = {entry.id, entry.reach};
+        if (kSummed) __builtin_prefetch(scores + entry.id);
         continue;
       }
     }
@@ -197,6 +200,7 @@ void WordPath::LookUp(Job& job, Batch& batch) const {
       if (probe.hash == 0) probe.hash = WordCache::Hash(text);
       const WordCache::Found found = job.cache->Find(text, probe.hash);
       if (IsUsable(job, found)) {
+        for (uint32_t k = 0; kSummed && k < found.count; ++k) __builtin_prefetch(scores + found.ids[k]);
         batch.known[i].found = found;
         batch.from[i] = Batch::From::kCache;
         continue;
@@ -208,12 +212,13 @@ void WordPath::LookUp(Job& job, Batch& batch) const {
     if (text.size() > kBatchWordBytes || batch.symbols + MaxSymbols(text.size()) > kBatchSymbols) continue;
     Symbol* const symbols = job.batch.lattice.symbols + batch.symbols;
     uint32_t* const positions = job.batch.positions + batch.symbols;
-    uint32_t count = 0;
-    if (ReadSymbols(job.source(), word.begin, word.end, symbols, positions, count) != Reading::kOneWord || count == 1) {
-      continue;
-    }
+    uint32_t count = 0, end = word.end;
+    const Reading reading = kSummed
+                                ? ReadSummed(job.source(), word.begin, end, symbols, positions, count)
+                                : ReadSymbols(job.source(), word.begin, end, symbols, positions, count);
+    if (reading != Reading::kOneWord || count == 1) continue;
     symbols[0] = marker_;
-    positions[0] = positions[1];
+    positions[0] = kKind == Kind::kMarked ? word.begin - 1 : positions[1];
     symbols[count] = kUnknownSymbol;
     SendForSecondUnits(trie_.view(), symbols, count);
     batch.from[i] = Batch::From::kLattice;
@@ -240,37 +245,45 @@ void WordPath::RunLattices(Job& job, Batch& batch) const {
       walks[i].Step(trie, symbols[at - 1], symbols[at]);
     }
   }
-  for (SymbolRange& range : ranges) {
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    SymbolRange& range = ranges[i];
     const SymbolColumns columns{all.symbols + range.begin, all.keys + range.begin, all.units + range.begin};
+    if (summed_ != nullptr) {
+      const uint32_t count = range.end - range.begin;
+      batch.reaches[i] = RunFarSymbolLattice(trie, columns, count, float_costs_, kHighestClass);
+      continue;
+    }
     range.closeness = RunSymbolLattice(trie, columns, range.end - range.begin, margin_);
   }
 }
 
 bool WordPath::IsUsable(const Job& job, const WordCache::Found& found) const {
   if (found.ids == nullptr || (found.offsets == nullptr && job.sink.wants_offsets())) return false;
-  return job.special == MatchSpecial::kYes ||
-         std::none_of(found.ids, found.ids + found.count, [this](TokenId id) { return plain_.IsShielded(id); });
+  // SentencePiece matches no special piece.
+  return job.special == MatchSpecial::kYes || summed_ != nullptr ||
+         std::none_of(found.ids, found.ids + found.count, [this](TokenId id) { return plain_->IsShielded(id); });
 }
 
-// Writes the tokens of words that table or cache know, from word `i` on to the first that neither does; returns its
-// number. kNoWord: they do not fit.
-size_t WordPath::EmitKnown(TokenSink& sink, const Batch& batch, size_t i) const {
+// Writes the tokens of words that table or cache know, from word `i` on to `end` or the first that neither does;
+// returns its number. kNoWord: they do not fit.
+size_t WordPath::EmitKnown(const Job& job, const Batch& batch, size_t i, size_t end) const {
+  TokenSink& sink = job.sink;
   // Copies, since ids are written through a pointer that might lead to any int32_t.
   TokenId* const ids = sink.next_ids();
   Offset* const offsets = sink.next_offsets();
   const size_t room = sink.room();
-  const size_t words = batch.words.size();
   size_t wrote = 0;
-  for (; i < words; ++i) {
+  for (; i < end; ++i) {
     const Words word = batch.words[i];
     if (batch.from[i] == Batch::From::kTable) {
       const Batch::Probe& probe = batch.probes[i];
       const size_t count = 1 + (probe.mark != 0);
       if (room - wrote < count) return kNoWord;
-      ids[wrote] = batch.known[i].id;
+      ids[wrote] = batch.known[i].in_table.id;
       if (count == 2) ids[wrote + 1] = punctuation_ids_[probe.mark];
       if (offsets != nullptr) {
-        offsets[wrote] = {word.begin, word.begin + probe.length};
+        // A text's first word has no blank before it.
+        offsets[wrote] = {word.begin - std::min(lead_, word.begin - job.segment.begin), word.begin + probe.length};
         if (count == 2) offsets[wrote + 1] = {word.begin + probe.length, word.end};
       }
       wrote += count;
@@ -279,8 +292,9 @@ size_t WordPath::EmitKnown(TokenSink& sink, const Batch& batch, size_t i) const 
       if (room - wrote < found.count) return kNoWord;
       CopyFew(found.ids, found.count, ids + wrote, room - wrote);
       if (offsets != nullptr) {
+        const uint32_t from = word.begin - lead_;
         for (uint32_t k = 0; k < found.count; ++k) {
-          offsets[wrote + k] = {word.begin + found.offsets[k].begin, word.begin + found.offsets[k].end};
+          offsets[wrote + k] = {from + found.offsets[k].begin, from + found.offsets[k].end};
         }
       }
       wrote += found.count;
@@ -292,6 +306,20 @@ size_t WordPath::EmitKnown(TokenSink& sink, const Batch& batch, size_t i) const 
   return i;
 }
 
+// A word that neither table nor cache knows for this sum.
+StageResult WordPath::EncodeNewWord(Job& job, const Batch& batch, size_t i) const {
+  const Words word = batch.words[i];
+  const bool has_range = batch.from[i] == Batch::From::kLattice;
+  if (summed_ == nullptr) {
+    return has_range ? FinishPreToken(job, job.batch, batch.ranges[batch.known[i].range])
+                     : EncodeWord(job, batch.GapBegin(i), word);
+  }
+  if (!has_range) return SumWord(job, word);
+  StartWord(job);
+  const size_t range = batch.known[i].range;
+  return FinishSummed(job, job.batch, batch.ranges[range], batch.reaches[range], word.end);
+}
+
 // Writes the batch's tokens in order. New words are remembered only afterwards,
 // since that may overwrite what others were found to be.
 StageResult WordPath::EmitBatch(Job& job, Batch& batch) const {
@@ -300,184 +328,53 @@ StageResult WordPath::EmitBatch(Job& job, Batch& batch) const {
     size_t word;
     size_t first;  // tokens
     size_t count;
+    float reach;
   };
   News news[kBatch];
   size_t news_count = 0;
   const size_t begin_tokens = sink.size();
   TokenId* const begin_ids = sink.next_ids();
   Offset* const begin_offsets = sink.next_offsets();
-  for (size_t i = 0;; ++i) {
-    i = EmitKnown(sink, batch, i);
-    if (i == kNoWord) return StageResult::kNoRoom;
-    if (i == batch.words.size()) break;
-    const Words word = batch.words[i];
-    job.memorable = true;
-    const size_t first = sink.size();
-    const StageResult result = batch.from[i] == Batch::From::kLattice
-                                   ? FinishPreToken(job, job.batch, batch.ranges[batch.known[i].range])
-                                   : EncodeWord(job, word.begin, word.end);
-    if (result != StageResult::kOk) return result;
-    if (batch.probes[i].hash != 0 && job.cache && job.memorable) {
-      news[news_count++] = {i, first - begin_tokens, sink.size() - first};
+  for (size_t i = 0; i < batch.words.size();) {
+    size_t end = batch.words.size();
+    if (batch.lone != 0) {
+      if ((batch.lone >> i & 1) != 0) {
+        const uint32_t gap_begin = batch.GapBegin(i);
+        const StageResult result = EmitLoneMarkers(job, gap_begin, LastBlank(job, gap_begin, batch.words[i].begin));
+        if (result != StageResult::kOk) return result;
+      }
+      const uint64_t later = batch.lone >> i >> 1;
+      if (later != 0) end = i + 1 + static_cast<size_t>(std::countr_zero(later));
+    }
+    for (;; ++i) {
+      i = summed_ != nullptr ? EmitKnownSums(job, batch, i) : EmitKnown(job, batch, i, end);
+      if (i == kNoWord) return StageResult::kNoRoom;
+      if (i == end) break;
+      job.memorable = true;
+      const size_t first = sink.size();
+      const StageResult result = EncodeNewWord(job, batch, i);
+      if (result != StageResult::kOk) return result;
+      if (batch.probes[i].hash != 0 && job.cache && job.memorable) {
+        const auto reach = static_cast<float>(std::min(job.reach, double{std::numeric_limits<float>::max()}));
+        news[news_count++] = {i, first - begin_tokens, sink.size() - first, reach};
+      }
     }
   }
   for (const News& one : std::span(news, news_count)) {
     if (one.count > WordCache::kMaxTokens) continue;
     const Words word = batch.words[one.word];
     WordOffset offsets[WordCache::kMaxTokens];
+    // Where sums go on, a token begins where the one before ends.
+    const uint32_t from = word.begin - lead_;
     for (size_t k = 0; begin_offsets != nullptr && k < one.count; ++k) {
       const Offset& offset = begin_offsets[one.first + k];
-      offsets[k] = {static_cast<uint16_t>(offset.begin - word.begin), static_cast<uint16_t>(offset.end - word.begin)};
+      const auto begin = static_cast<uint16_t>(summed_ != nullptr ? 0 : offset.begin - from);
+      offsets[k] = {begin, static_cast<uint16_t>(offset.end - from)};
     }
     job.cache->Insert(job.source().substr(word.begin, word.end - word.begin), batch.probes[one.word].hash,
-                      {begin_ids + one.first, one.count}, {offsets, begin_offsets != nullptr ? one.count : 0});
+                      {begin_ids + one.first, one.count}, {offsets, begin_offsets != nullptr ? one.count : 0}, one.reach);
   }
   return StageResult::kOk;
-}
-
-StageResult WordPath::EncodeWord(Job& job, uint32_t begin, uint32_t end) const {
-  const size_t mark = job.carver.mark();
-  const WordColumns usual = job.columns;
-  const uint32_t size = end - begin;
-  if (size > kUsualWordBytes && !TakeColumns(job.columns, job.carver, size)) return StageResult::kNoRoom;
-  uint32_t count = 0;
-  const Reading reading =
-      ReadSymbols(job.source(), begin, end, job.columns.lattice.symbols, job.columns.positions, count);
-  StageResult result;
-  if (reading == Reading::kOneWord && count > 1) {
-    job.columns.lattice.symbols[0] = marker_;
-    job.columns.lattice.symbols[count] = kUnknownSymbol;
-    job.columns.positions[0] = job.columns.positions[1];
-    result = RunPreToken(job, 0, count);
-  } else {
-    if (reading == Reading::kStrange) {
-      // What a mark at the start means depends on the blank before it.
-      const Decoded d = DecodeUtf8(job.source().substr(begin, size));
-      if ((code_points_[d.code_point] & CodePointTable::kMark) != 0) job.memorable = false;
-      if (!ReadStrange(job, begin, end, count)) return StageResult::kNoRoom;
-    }
-    result = RunSymbols(job, count);
-  }
-  job.columns = usual;
-  if (result == StageResult::kOk) job.carver.Release(mark);
-  return result;
-}
-
-// Cuts symbols[1, count) at blanks (and before markers typed in the text), and
-// puts a marker before each pre-token that has none.
-StageResult WordPath::RunSymbols(Job& job, uint32_t count) const {
-  Symbol* const symbols = job.columns.lattice.symbols;
-  uint32_t begin = 1;
-  while (begin < count) {
-    if (symbols[begin] == kBlankSymbol) {
-      ++begin;
-      continue;
-    }
-    uint32_t end = begin + 1;
-    while (end < count && symbols[end] != kBlankSymbol && !(symbols[end] == marker_ && split_at_marker_)) ++end;
-    // The place before takes the marker, the one behind the end of walks; both
-    // get their own symbols back.
-    const uint32_t first = symbols[begin] == marker_ ? begin : begin - 1;
-    const Symbol before = symbols[begin - 1];
-    const Symbol behind = end < count ? symbols[end] : kUnknownSymbol;
-    const uint32_t before_position = job.columns.positions[begin - 1];
-    symbols[first] = marker_;
-    if (first < begin) job.columns.positions[first] = job.columns.positions[begin];
-    symbols[end] = kUnknownSymbol;
-    const StageResult result = RunPreToken(job, first, end);
-    symbols[begin - 1] = before;
-    job.columns.positions[begin - 1] = before_position;
-    symbols[end] = behind;
-    if (result != StageResult::kOk) return result;
-    begin = end;
-  }
-  return StageResult::kOk;
-}
-
-// One pre-token that goes through the lattice alone.
-StageResult WordPath::RunPreToken(Job& job, uint32_t begin, uint32_t end) const {
-  SymbolRange range{begin, end, Closeness::kClose};
-  if (end - begin <= kMaxFastSymbols) {
-    const SymbolColumns& all = job.columns.lattice;
-    const SymbolColumns columns{all.symbols + begin, all.keys + begin, all.units + begin};
-    SendForSecondUnits(trie_.view(), columns.symbols, std::min(end - begin, 2 * kAhead));
-    SendForThirdUnits(trie_.view(), columns.symbols, std::min(end - begin - 1, kAhead));
-    range.closeness = RunSymbolLattice(trie_.view(), columns, end - begin, margin_);
-  }
-  return FinishPreToken(job, job.columns, range);
-}
-
-// From a lattice's columns to tokens; takes the exact lattice where it must.
-StageResult WordPath::FinishPreToken(Job& job, const WordColumns& all, const SymbolRange& range) const {
-  const SymbolColumns columns{all.lattice.symbols + range.begin, all.lattice.keys + range.begin,
-                              all.lattice.units + range.begin};
-  const uint32_t count = range.end - range.begin;
-  const CharTrie trie = trie_.view();
-  const auto exact = [&](auto allowed) {
-    const size_t mark = job.carver.mark();
-    const auto sums = job.carver.Take<double>(count + 1);
-    if (sums.empty()) return false;
-    RunExactSymbolLattice(trie, plain_.scores(), columns, sums, count, allowed);
-    job.carver.Release(mark);
-    return true;
-  };
-  if (range.closeness == Closeness::kClose && !exact(AllPieces())) return StageResult::kNoRoom;
-  if (job.special == MatchSpecial::kNo) {
-    // Most words have no special on their best path, and then leaving specials
-    // out changes nothing.
-    bool has_special = false;
-    ForEachPieceBackwards(trie, columns, plain_.scores().unk_id, count,
-                          [&](uint32_t, uint32_t, TokenId id) { has_special |= plain_.IsShielded(id); });
-    if (has_special) {
-      job.memorable = false;
-      if (!exact([this](TokenId id) { return !plain_.IsShielded(id); })) return StageResult::kNoRoom;
-    }
-  }
-  return EmitPath(job, columns, all.positions + range.begin, count) ? StageResult::kOk : StageResult::kNoRoom;
-}
-
-bool WordPath::EmitPath(Job& job, const SymbolColumns& columns, const uint32_t* positions, uint32_t count) const {
-  const bool offsets = job.sink.wants_offsets();
-  uint32_t at = count;
-  ForEachPieceBackwards(trie_.view(), columns, plain_.scores().unk_id, count,
-                        [&](uint32_t first, uint32_t behind, TokenId id) {
-                          job.columns.path_ids[--at] = id;
-                          if (!offsets) return;
-                          const uint32_t last = positions[behind - 1];
-                          job.columns.path_offsets[at] = {positions[first], last + DecodeUtf8(job.source().substr(last)).length};
-                        });
-  const size_t size = count - at;
-  if (job.sink.room() < size) return false;
-  CopyFew(job.columns.path_ids + at, size, job.sink.next_ids(), job.sink.room());
-  if (offsets) std::copy_n(job.columns.path_offsets + at, size, job.sink.next_offsets());
-  job.sink.Wrote(size);
-  return true;
-}
-
-// The reference does not count characters that are deleted at the very start of
-// a text, and aligns all later ones so many characters too early.
-void WordPath::ShiftLostCharacters(const TextSegment& segment, Offset* offsets, size_t count) const {
-  if (!precompiled_ || count == 0) return;
-  size_t lost = precompiled_->LostCharacters(segment.text());
-  if (lost == 0) return;
-  // Begins rise, and so do ends: a cursor for each, and one `lost` characters
-  // behind it.
-  struct Cursors {
-    std::string_view text;
-    uint32_t ahead;
-    uint32_t behind;
-    uint32_t MoveTo(uint32_t position) {
-      while (ahead < position) {
-        ahead += DecodeUtf8(text.substr(ahead)).length;
-        behind += DecodeUtf8(text.substr(behind)).length;
-      }
-      return behind;
-    }
-  };
-  Cursors begins{segment.source, segment.begin, segment.begin};
-  for (; lost > 0; --lost) begins.ahead += DecodeUtf8(segment.source.substr(begins.ahead)).length;
-  Cursors ends = begins;
-  for (size_t i = 0; i < count; ++i) offsets[i] = {begins.MoveTo(offsets[i].begin), ends.MoveTo(offsets[i].end)};
 }
 
 }  // namespace trellis::internal

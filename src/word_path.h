@@ -1,7 +1,7 @@
 // WordPath: the way with shortcuts, for pipelines that treat words apart.
 //
 // A word is what stands between ASCII blanks of the raw text. Where the spec has
-// the properties that FindWordPathObstacle checks, each word's tokens depend on
+// the properties that FindObstacle checks, each word's tokens depend on
 // its own bytes alone, so that
 //   1. one SIMD pass finds the words (blank_scan),
 //   2. most are found in a table of words the model makes one piece of
@@ -12,6 +12,15 @@
 //      through the exact one.
 // What is rare and odd (marks after characters that rules touch, malformed
 // bytes) takes the exact normalizer first. Results are those of PlainPath.
+//
+// Where Metaspace stands alone (T5), each blank becomes a marker: the one right
+// before a word is its word's, others are pre-tokens of their own ("lone").
+//
+// In SentencePiece's dialect sums go on from word to word: what is known of a
+// word holds while the sum before it is no further from zero than its "reach"
+// (float_symbol_lattice.h); beyond, the word takes the exact lattice from the
+// sum that the reference has there (word_path_sums.cc). Results are those of
+// SentencePiecePipeline.
 #ifndef TRELLIS_SRC_WORD_PATH_H_
 #define TRELLIS_SRC_WORD_PATH_H_
 
@@ -24,12 +33,15 @@
 #include <vector>
 
 #include "src/plain_path.h"
+#include "src/sentencepiece_pipeline.h"
 #include "src/stage/word_table_builder.h"
 #include "src/trie/char_trie_builder.h"
+#include "trellis/internal/stage/float_symbol_lattice.h"
 #include "trellis/internal/stage/symbol_lattice.h"
 #include "trellis/internal/stage/word_cache.h"
 #include "trellis/internal/text/blank_scan.h"
 #include "trellis/internal/text/code_points.h"
+#include "trellis/internal/text/utf8.h"
 
 namespace trellis::internal {
 
@@ -38,22 +50,30 @@ class WordPath {
   // Why this spec must take the plain path, in words; nullopt: it need not.
   static std::optional<std::string> FindObstacle(const TokenizerSpec& spec);
 
-  // `spec` without obstacle; it and `plain` must outlive this object. nullptr
-  // when the tables would not fit their fields (then the plain path serves).
+  // `spec` without obstacle; it and the path of its dialect must outlive this
+  // object. nullptr when the tables would not fit their fields (then that path
+  // serves).
   static std::unique_ptr<WordPath> Create(const TokenizerSpec& spec, const PlainPath& plain,
+                                          const TokenizerOptions& options);
+  static std::unique_ptr<WordPath> Create(const TokenizerSpec& spec, const SentencePiecePipeline& plain,
                                           const TokenizerOptions& options);
 
   StageResult Run(const TextSegment& segment, MatchSpecial special, ScratchCarver& carver,
                   WordCache::Memory* cache, TokenSink& sink) const;
 
   size_t ScratchBytes(size_t bytes) const;
-  size_t MaxTokens(size_t bytes) const;
+
+  // Whether some texts take the path without shortcuts: its tables must be there.
+  bool MayNeedPlain() const {
+    return summed_ != nullptr && (code_points_[kMarkerCharacter] & CodePointTable::kMarker) != 0;
+  }
 
   std::vector<TableFact> Facts() const;
   // Bytes of tables on 2 MB pages now.
   size_t HugeBytes() const;
 
  private:
+  static constexpr uint32_t kMarkerCharacter = 0x2581;  // SentencePiece's
   struct WordColumns;
   struct Batch;
   struct Job;  // one Run's text, columns and sink
@@ -62,35 +82,77 @@ class WordPath {
     uint32_t end;
   };
 
-  WordPath(const TokenizerSpec& spec, const PlainPath& plain);
-  bool BuildSymbols(const TokenizerSpec& spec, PageSize pages);
+  WordPath() = default;
+  bool Build(const UnigramModel& model, std::string_view marker, PageSize pages);
+  void FindBlanks();
+  std::optional<std::string_view> Normal(std::string_view character) const;
+  bool BuildSymbols(const UnigramModel& model, std::string_view marker, PageSize pages);
   void BuildCodePoints();
-  void BuildWords(const TokenizerSpec& spec, PageSize pages);
+  void FindRuleMarks();
+  void FindKeyCharacters();
+  void BuildWords(const UnigramModel& model, std::string_view marker, PageSize pages);
+  std::optional<uint16_t> ReachOfWordAlone(std::string_view word, TokenId id, Scratch& scratch) const;
+  std::optional<uint16_t> ReachOfWord(std::string_view word, TokenId id, Scratch& scratch) const;
+  bool IsInLattice(const Piece& piece) const;
+  double ScoreOf(const Piece& piece) const;
+  TokenId UnkId() const;
+  double UnkScore() const;
 
   StageResult RunWords(Job& job, std::span<const Words> words) const;
   void ProbeTable(const Job& job, Batch& batch) const;
+  enum class Kind : uint8_t { kApart, kMarked, kSummed };
+  template <Kind kKind>
   void LookUp(Job& job, Batch& batch) const;
   void RunLattices(Job& job, Batch& batch) const;
   bool IsUsable(const Job& job, const WordCache::Found& found) const;
-  size_t EmitKnown(TokenSink& sink, const Batch& batch, size_t i) const;
+  size_t EmitKnown(const Job& job, const Batch& batch, size_t i, size_t end) const;
   StageResult EmitBatch(Job& job, Batch& batch) const;
-  StageResult EncodeWord(Job& job, uint32_t begin, uint32_t end) const;
-  enum class Reading : uint8_t { kOneWord, kCuts, kStrange };
+  StageResult EncodeNewWord(Job& job, const Batch& batch, size_t i) const;
+  bool SeeGap(Job& job, Batch& batch, size_t i) const;
+  uint32_t LastBlank(const Job& job, uint32_t begin, uint32_t end) const;
+  StageResult EmitLoneMarkers(Job& job, uint32_t begin, uint32_t end) const;
+  StageResult EncodeWord(Job& job, uint32_t gap_begin, Words word) const;
+  // kWholeText: nothing but the plain path can say what becomes of such a text.
+  enum class Reading : uint8_t { kOneWord, kCuts, kStrange, kWholeText };
   Reading ReadSymbols(std::string_view source, uint32_t begin, uint32_t end, Symbol* symbols, uint32_t* positions,
                       uint32_t& count) const;
   bool ReadStrange(Job& job, uint32_t begin, uint32_t end, uint32_t& count) const;
   StageResult RunSymbols(Job& job, uint32_t count) const;
+  StageResult RunMarkedSymbols(Job& job, uint32_t count, bool has_blank) const;
   StageResult RunPreToken(Job& job, uint32_t begin, uint32_t end) const;
   StageResult FinishPreToken(Job& job, const WordColumns& all, const SymbolRange& range) const;
   bool EmitPath(Job& job, const SymbolColumns& columns, const uint32_t* positions, uint32_t count) const;
+
+  // --- SentencePiece's dialect (word_path_sums.cc) ---
+  int ClassOf(const Job& job, uint32_t count) const;
+  static void StartWord(Job& job);
+  size_t EmitKnownSums(Job& job, const Batch& batch, size_t i) const;
+  void FindFirst(Job& job, std::span<const Words> words) const;
+  StageResult SumWord(Job& job, Words word) const;
+  Reading ReadSummed(std::string_view source, uint32_t begin, uint32_t& end, Symbol* symbols, uint32_t* positions,
+                     uint32_t& count) const;
+  bool ReadStrangeSummed(Job& job, uint32_t begin, uint32_t& end, uint32_t& count) const;
+  StageResult FinishSummed(Job& job, const WordColumns& all, const SymbolRange& range, double reach,
+                           uint32_t source_end) const;
+  bool EmitSummed(Job& job, const WordColumns& all, const SymbolRange& range, uint32_t source_end) const;
+
   void ShiftLostCharacters(const TextSegment& segment, Offset* offsets, size_t count) const;
+  // Once normalized.
+  bool BlanksAreExact() const { return lead_ != 0 || summed_ != nullptr; }
+  bool IsBlankCharacter(uint32_t c) const { return BlanksAreExact() ? c == ' ' : IsWhitespace(c); }
   size_t MaxSymbols(size_t bytes) const { return bytes * max_symbols_per_byte_ + 2; }
   bool TakeColumns(WordColumns& columns, ScratchCarver& carver, size_t word_bytes) const;
   size_t ColumnBytes(size_t word_bytes) const;
 
-  const PlainPath& plain_;
+  // The path of the dialect, without shortcuts; the other is null.
+  const PlainPath* plain_ = nullptr;
+  const SentencePiecePipeline* summed_ = nullptr;
   std::optional<PrecompiledStep> precompiled_;
   AsciiSet blanks_;
+  // Bytes of the blank that belongs to the word behind it: 1 where blanks become
+  // markers.
+  uint32_t lead_ = 0;
+  bool line_end_is_one_ = false;  // "\r\n" is a single blank
   Symbol marker_ = kUnknownSymbol;  // the blank's replacement
   bool split_at_marker_ = true;
   std::array<uint8_t, 256> punctuation_ = {};  // 1 + index; 0: none
@@ -110,6 +172,7 @@ class WordPath {
   BuiltCharTrie trie_;
   double unit_ = 1.0;  // costs per score
   int64_t margin_ = 0;
+  FloatCosts float_costs_;  // of SentencePiece's dialect
   std::vector<TokenId> shielded_;
   BuiltWordTable words_;
   WordTable word_table_;

@@ -115,7 +115,8 @@ WordPath::Reading WordPath::ReadSymbols(std::string_view source, uint32_t begin,
 bool WordPath::ReadStrange(Job& job, uint32_t begin, uint32_t end, uint32_t& count) const {
   // A blank joins a mark behind it into one cluster; other ASCII blanks are
   // controls and do not.
-  if (begin > job.segment.begin && job.source()[begin - 1] == ' ') --begin;
+  const bool joins = begin > job.segment.begin && job.source()[begin - 1] == ' ';
+  if (joins) --begin;
   const AlignedView raw{job.source().substr(begin, end - begin), nullptr, begin};
   const size_t room = precompiled_ ? precompiled_->MaxBytes(raw.bytes.size()) : raw.bytes.size() * 3;
   const auto bytes = job.carver.Take<char>(room);
@@ -126,10 +127,11 @@ bool WordPath::ReadStrange(Job& job, uint32_t begin, uint32_t end, uint32_t& cou
   uint32_t n = 1;
   job.columns.lattice.symbols[0] = kUnknownSymbol;
   job.columns.positions[0] = begin;
-  for (size_t at = 0; at < size;) {
+  // That blank stays itself: no rule begins with one.
+  for (size_t at = joins ? 1 : 0; at < size;) {
     const Decoded d = DecodeUtf8({bytes.data() + at, size - at});
     job.columns.lattice.symbols[n] =
-        IsWhitespace(d.code_point) ? kBlankSymbol : static_cast<Symbol>(raw_symbols_[d.code_point]);
+        IsBlankCharacter(d.code_point) ? kBlankSymbol : static_cast<Symbol>(raw_symbols_[d.code_point]);
     job.columns.positions[n++] = sources[at];
     at += d.length;
   }

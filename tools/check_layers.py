@@ -64,7 +64,7 @@ FORBIDDEN = [
 # Types that one stage hands to the next. All other stage headers are strangers to each other.
 STAGE_VALUES = {"token_sink.h", "normalized_text.h"}
 # Stages that are spread over several files.
-STAGE_PARTS = [{"unigram", "symbol_lattice", "word_table", "word_table_builder", "word_cache"}]
+STAGE_PARTS = [{"unigram", "symbol_lattice", "float_symbol_lattice", "word_table", "word_table_builder", "word_cache"}]
 # Third-party headers by the file that may have them, whatever its room.
 ONLY_IN = {"utf8proc": r"/nfkc[^/]*$", "re2/": r"/stage/[^/]*pattern[^/]*$"}
 

@@ -194,6 +194,29 @@ TEST(Bounds, HoldForTheModel) {
   }
 }
 
+TEST(Bounds, HoldForTheSentencePieceModel) {
+  const auto spec = LoadSpec(ModelPath() + "/sentencepiece.bpe.model");
+  ASSERT_TRUE(spec.ok()) << spec.status() << "\nrun tools/fetch_model --tokenizer-only";
+  TokenizerSpec without_rules = *spec;  // U+2581 in a text stays
+  std::get<SentencePieceNormalizer>(without_rules.normalizers[0]).charsmap.clear();
+  const std::vector<std::string> worst = WorstTexts();
+  for (const TokenizerSpec& one : {*spec, without_rules}) {
+    for (const bool shortcuts : {true, false}) {
+      const Tokenizer tokenizer = Tokenizer::Create(one, {.shortcuts = shortcuts}).value();
+      BoundedEncoder encoder(tokenizer);
+      for (const std::string& text : worst) {
+        encoder.CheckAll(text);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+      GeneratedTexts generator(one, 32);
+      for (int n = 0; n < 1000; ++n) {
+        encoder.CheckAll(generator.Next());
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Monotonic: a longer text is never promised less.
 TEST(Bounds, GrowWithTheText) {
   const Tokenizer tokenizer = Tokenizer::Create(SmallSpec()).value();

@@ -37,9 +37,11 @@ class GeneratedTexts {
       }
     }
     for (const Normalizer& normalizer : spec.normalizers) {
-      const auto* precompiled = std::get_if<PrecompiledNormalizer>(&normalizer);
-      if (precompiled == nullptr) continue;
-      internal::CharsMap(precompiled->charsmap).ForEach([this](std::string_view key, std::string_view) {
+      std::string_view charsmap;
+      if (const auto* precompiled = std::get_if<PrecompiledNormalizer>(&normalizer)) charsmap = precompiled->charsmap;
+      if (const auto* own = std::get_if<SentencePieceNormalizer>(&normalizer)) charsmap = own->charsmap;
+      if (charsmap.empty()) continue;
+      internal::CharsMap(charsmap).ForEach([this](std::string_view key, std::string_view) {
         (key.size() < 6 ? short_keys_ : keys_).emplace_back(key);
       });
     }

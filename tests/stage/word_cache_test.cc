@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <random>
@@ -61,6 +62,15 @@ TEST(WordCache, RemembersWhetherThereAreOffsets) {
 }
 
 // Two words with one hash are never taken for one another, wherever they differ.
+TEST(WordCache, RemembersTheReach) {
+  Cache cache;
+  cache->Insert("word", 42, kIds, kOffsets, 1234.5F);
+  EXPECT_EQ(cache->Find("word", 42).reach, 1234.5F);
+  cache->Insert("word", 42, kIds, kOffsets);
+  EXPECT_EQ(cache->Find("word", 42).reach, std::numeric_limits<float>::max());
+  EXPECT_EQ(Ids(cache->Find("word", 42)), kIds);
+}
+
 TEST(WordCache, ComparesKeys) {
   for (size_t size = 1; size <= 70; ++size) {
     const std::string word(size, 'a');

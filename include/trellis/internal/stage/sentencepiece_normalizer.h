@@ -77,6 +77,7 @@ class SentencePieceRewriter {
     return {decoded.length, text.substr(0, decoded.length)};
   }
 
+  const CharsMap& charsmap() const { return charsmap_; }
   // The most bytes that one byte of text can become, blanks escaped.
   size_t max_expansion() const { return max_expansion_; }
   // The most characters that one byte of text can become.

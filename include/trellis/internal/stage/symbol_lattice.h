@@ -96,18 +96,17 @@ inline void SendAhead(const CharTrie& trie, const Symbol* symbols, uint32_t at, 
   SendForThirdUnits(trie, symbols + third, third + size == count ? size - 1 : size);
 }
 
-// Fills keys and units for symbols[0, count).
-inline Closeness RunSymbolLattice(const CharTrie& trie, const SymbolColumns& columns, uint32_t count, int64_t margin) {
+// Fills keys and units for symbols[0, count). Calls see(candidate, best, at,
+// length) before each choice between the best way so far to `at` + `length` and
+// the one whose last piece begins at `at`.
+template <typename See>
+inline void RelaxSymbols(const CharTrie& trie, const SymbolColumns& columns, uint32_t count, See&& see) {
   const CharUnit* const units = trie.units;
   LatticeKey* const keys = columns.keys;
   uint32_t* const last = columns.units;
   constexpr LatticeKey kUnreached = std::numeric_limits<LatticeKey>::min() / 2;
   for (uint32_t i = 1; i <= count; ++i) keys[i] = kUnreached;
   keys[0] = 0;
-  uint64_t close = 0;
-  // |difference| <= margin, as one unsigned comparison. Keys hold lengths too.
-  const auto low = static_cast<uint64_t>(margin) << kLengthBits | static_cast<uint64_t>(kLengthMask);
-  const uint64_t width = 2 * low;
   for (uint32_t at = 0; at < count; ++at) {
     if (at % kAhead == 0) SendAhead(trie, columns.symbols, at, count);
     const LatticeKey so_far = keys[at] & ~kLengthMask;
@@ -120,7 +119,7 @@ inline Closeness RunSymbolLattice(const CharTrie& trie, const SymbolColumns& col
       const LatticeKey candidate =
           so_far - (static_cast<LatticeKey>(unit->cost) << kLengthBits) + static_cast<LatticeKey>(length);
       const LatticeKey best = key[length];
-      close |= static_cast<uint64_t>(candidate - best) + low <= width;
+      see(candidate, best, at, length);
       const bool better = candidate > best;
       key[length] = better ? candidate : best;
       unit_of[length] = better ? index : unit_of[length];
@@ -136,6 +135,16 @@ inline Closeness RunSymbolLattice(const CharTrie& trie, const SymbolColumns& col
       if (unit->cost != CharUnit::kNoCost) relax(length);
     }
   }
+}
+
+inline Closeness RunSymbolLattice(const CharTrie& trie, const SymbolColumns& columns, uint32_t count, int64_t margin) {
+  uint64_t close = 0;
+  // |difference| <= margin, as one unsigned comparison. Keys hold lengths too.
+  const auto low = static_cast<uint64_t>(margin) << kLengthBits | static_cast<uint64_t>(kLengthMask);
+  const uint64_t width = 2 * low;
+  RelaxSymbols(trie, columns, count, [&](LatticeKey candidate, LatticeKey best, uint32_t, uint32_t) {
+    close |= static_cast<uint64_t>(candidate - best) + low <= width;
+  });
   return close != 0 ? Closeness::kClose : Closeness::kClear;
 }
 

@@ -4,7 +4,8 @@
 // A log of records in a ring and a small index of it, two places a word. A new
 // record overwrites the oldest ones; an index entry whose record has been
 // overwritten counts as empty. Bounded, no clean-up, nothing moves. Keys are raw
-// bytes, so a hit needs no normalization.
+// bytes, so a hit needs no normalization. Where sums go on from word to word, a
+// record says how far from zero it holds.
 #ifndef TRELLIS_INTERNAL_STAGE_WORD_CACHE_H_
 #define TRELLIS_INTERNAL_STAGE_WORD_CACHE_H_
 
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -31,7 +33,7 @@ class WordCache {
   static constexpr size_t kIndexEntries = 4096;  // a power of two
   static constexpr size_t kLogBytes = size_t{256} << 10;
   static constexpr size_t kMaxKey = 512;
-  static constexpr size_t kMaxTokens = 256;
+  static constexpr size_t kMaxTokens = 255;
 
   struct IndexEntry {
     uint32_t tag;
@@ -78,6 +80,7 @@ class WordCache {
     const TokenId* ids = nullptr;
     const WordOffset* offsets = nullptr;  // nullptr: the record has none
     uint32_t count = 0;
+    float reach = 0.0F;  // how far below zero the sum before the word may be for this to hold
   };
 
   // ids == nullptr: not there.
@@ -88,14 +91,15 @@ class WordCache {
       if (entry.tag != Tag(hash) || !Alive(entry.position)) continue;
       const Record* record = At(entry.position);
       if (record->key_bytes != word.size() || !SameBytes(Key(record), word.data(), word.size())) continue;
-      return {Ids(record), record->has_offsets != 0 ? Offsets(record) : nullptr, record->count};
+      return {Ids(record), record->has_offsets != 0 ? Offsets(record) : nullptr, record->count, record->reach};
     }
     return {};
   }
 
   // Remembers a word's tokens; what does not fit is not remembered. `offsets` is
-  // empty or as long as `ids`.
-  void Insert(std::string_view word, uint64_t hash, std::span<const TokenId> ids, std::span<const WordOffset> offsets) {
+  // empty or as long as `ids`; `reach` comes back from Find.
+  void Insert(std::string_view word, uint64_t hash, std::span<const TokenId> ids, std::span<const WordOffset> offsets,
+              float reach = std::numeric_limits<float>::max()) {
     if (word.size() > kMaxKey || ids.size() > kMaxTokens || ids.empty()) return;
     const size_t units = (sizeof(Record) + Padded(word.size()) + ids.size() * sizeof(TokenId) +
                           offsets.size() * sizeof(WordOffset) + kUnit - 1) /
@@ -108,8 +112,9 @@ class WordCache {
     memory_->head += units;
     Record* record = At(position);
     record->key_bytes = static_cast<uint16_t>(word.size());
-    record->count = static_cast<uint16_t>(ids.size());
+    record->count = static_cast<uint8_t>(ids.size());
     record->has_offsets = offsets.empty() ? 0 : 1;
+    record->reach = reach;
     std::memcpy(Key(record), word.data(), word.size());
     std::memcpy(Ids(record), ids.data(), ids.size_bytes());
     if (!offsets.empty()) std::memcpy(Offsets(record), offsets.data(), offsets.size_bytes());
@@ -130,8 +135,9 @@ class WordCache {
 
   struct Record {
     uint16_t key_bytes;
-    uint16_t count;
-    uint32_t has_offsets;
+    uint8_t count;
+    uint8_t has_offsets;
+    float reach;
     // then: key, padded to 4 bytes; ids; offsets
   };
 

@@ -64,7 +64,10 @@ struct WordEntry {
   // Bit i: the word followed by punctuation i (see WordTable) is this piece and
   // the punctuation's.
   uint8_t punctuation = 0;
-  uint16_t unused = 0;
+  // How far below zero the sum before the word may be for this to hold, in units
+  // of kReachUnit; where each word starts from zero that is no question.
+  uint16_t reach = 0xFFFF;
+  static constexpr float kReachUnit = 2.0F;
 };
 static_assert(sizeof(WordEntry) == 32);
 

@@ -20,6 +20,9 @@ struct AsciiSet {
   void Add(uint8_t byte) {
     by_low_nibble[byte & 15] = static_cast<uint8_t>(by_low_nibble[byte & 15] | 1u << (byte >> 4));
   }
+  void Remove(uint8_t byte) {
+    if (byte < 0x80) by_low_nibble[byte & 15] = static_cast<uint8_t>(by_low_nibble[byte & 15] & ~(1u << (byte >> 4)));
+  }
   bool Has(uint8_t byte) const { return byte < 0x80 && (by_low_nibble[byte & 15] >> (byte >> 4) & 1) != 0; }
 };
 

@@ -23,7 +23,10 @@ class CodePointTable {
   static constexpr uint32_t kRuleMark = 1u << 19;   // a mark that short rules of two characters end in
   static constexpr uint32_t kMarker = 1u << 20;     // is itself the blank's replacement (U+2581)
   static constexpr uint32_t kStrange = 1u << 21;    // left to the exact stages
-  static constexpr uint32_t kFlags = ~kNumberMask;
+  // Of rules that are keyed by several characters (SentencePiece's):
+  static constexpr uint32_t kKeyEnd = 1u << 22;     // stands in a key behind its first character
+  static constexpr uint32_t kKeyBegin = 1u << 23;   // stands in a key before its last one; alone that says nothing
+  static constexpr uint32_t kFlags = ~(kNumberMask | kKeyBegin);
 
   CodePointTable() : pages_(kPages, 0), entries_(kPageSize, 0) {}
 

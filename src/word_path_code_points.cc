@@ -1,0 +1,115 @@
+// Loading of WordPath: what is done with each character.
+#include <algorithm>
+#include <string>
+
+#include "src/word_path_job.h"
+#include "src/word_path_spec.h"
+#include "trellis/internal/text/unicode_tables.h"
+#include "trellis/internal/text/utf8.h"
+
+namespace trellis::internal {
+namespace {
+
+bool IsMark(GraphemeBreak property) {
+  return property == GraphemeBreak::kExtend || property == GraphemeBreak::kZwj ||
+         property == GraphemeBreak::kSpacingMark;
+}
+
+}  // namespace
+
+// ASCII bytes that end a word wherever they stand.
+void WordPath::FindBlanks() {
+  for (uint8_t byte = 0; byte < 0x80; ++byte) {
+    const char c = static_cast<char>(byte);
+    const std::string_view normal = Normal({&c, 1}).value_or(std::string_view(&c, 1));
+    if (BlanksAreExact() ? normal == " " : IsBlank(normal)) blanks_.Add(byte);
+  }
+  if (summed_ == nullptr) {
+    line_end_is_one_ = precompiled_ && precompiled_->map().Shortest("\r\n");
+    return;
+  }
+  // Here a longer key may begin or go on with such a byte.
+  summed_->rewriter().charsmap().ForEach([this](std::string_view key, std::string_view) {
+    if (key.size() == 1) return;
+    for (const char c : key) blanks_.Remove(static_cast<uint8_t>(c));
+  });
+}
+
+// What the rules make of one character; nullopt: they leave it.
+std::optional<std::string_view> WordPath::Normal(std::string_view character) const {
+  std::optional<CharsMap::Match> match;
+  if (summed_ != nullptr) {
+    match = summed_->rewriter().charsmap().Longest(character);
+  } else if (precompiled_) {
+    match = precompiled_->map().Shortest(character);
+  }
+  if (!match) return std::nullopt;
+  return match->replacement;
+}
+
+void WordPath::BuildCodePoints() {
+  // A replacement's symbols, shared by equal ones in a row.
+  ForEachScalarValue([&](uint32_t c) {
+    const GraphemeBreak property = GraphemeBreakOf(c);
+    uint32_t entry = raw_symbols_[c];
+    char bytes[kMaxUtf8Bytes];
+    const std::string_view one(bytes, EncodeUtf8(c, bytes));
+    const auto normal = Normal(one);
+    if (normal) {
+      Replacement replacement{static_cast<uint32_t>(replacement_symbols_.size()), 0};
+      ForEachCodePoint(*normal, [&](uint32_t d) {
+        replacement_symbols_.push_back(IsBlankCharacter(d) ? kBlankSymbol : static_cast<Symbol>(raw_symbols_[d]));
+        ++replacement.count;
+      });
+      entry = CodePointTable::kReplaced | static_cast<uint32_t>(replacements_.size());
+      // More rules than a number can say: those characters take the long way.
+      if (replacements_.size() > CodePointTable::kNumberMask) entry = CodePointTable::kStrange;
+      // What blanks inside do depends on what is before.
+      if (summed_ != nullptr && *normal != " " && normal->find(' ') != std::string_view::npos) {
+        entry = CodePointTable::kStrange;
+      }
+      replacements_.push_back(replacement);
+      max_symbols_per_byte_ = std::max<size_t>(max_symbols_per_byte_, (replacement.count + one.size() - 1) / one.size());
+      if (c == kReplacementCharacter) max_symbols_per_byte_ = std::max<size_t>(max_symbols_per_byte_, replacement.count);
+    } else if (IsBlankCharacter(c)) {
+      entry = CodePointTable::kBlank;
+    }
+    if (entry == marker_) entry |= CodePointTable::kMarker;
+    if (summed_ == nullptr && IsMark(property)) entry |= CodePointTable::kMark;
+    if (entry != 0) code_points_.Set(c, entry);
+  });
+  if (precompiled_) FindRuleMarks();
+  if (summed_ != nullptr) FindKeyCharacters();
+}
+
+// Marks that end a short rule of several characters, wherever in it.
+void WordPath::FindRuleMarks() {
+  constexpr size_t kShortCluster = 5;
+  precompiled_->map().ForEach(kShortCluster, [&](std::string_view key, std::string_view) {
+    bool first = true;
+    ForEachCodePoint(key, [&](uint32_t c) {
+      if (!first && (code_points_[c] & CodePointTable::kMark) != 0) code_points_.AddFlags(c, CodePointTable::kRuleMark);
+      first = false;
+    });
+  });
+}
+
+// SentencePiece takes the longest key wherever it stands. One of several
+// characters can match only where one that stands in a key before its last is
+// followed by one that stands behind a first.
+void WordPath::FindKeyCharacters() {
+  const SentencePieceRewriter& rewriter = summed_->rewriter();
+  rewriter.charsmap().ForEach([&](std::string_view key, std::string_view) {
+    const Decoded first = DecodeUtf8(key);
+    if (first.length == key.size()) return;
+    uint32_t before = first.code_point;
+    ForEachCodePoint(key.substr(first.length), [&](uint32_t c) {
+      code_points_.AddFlags(before, CodePointTable::kKeyBegin);
+      code_points_.AddFlags(c, CodePointTable::kKeyEnd);
+      before = c;
+    });
+  });
+  max_symbols_per_byte_ = std::max(max_symbols_per_byte_, rewriter.max_characters());
+}
+
+}  // namespace trellis::internal
