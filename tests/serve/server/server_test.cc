@@ -189,7 +189,7 @@ TEST(Server, ADeadEngineAnswersEverybody) {
       EXPECT_TRUE(code == StatusCode::kOk || code == StatusCode::kUnavailable);
       if (code == StatusCode::kUnavailable) ++dead;
     }
-    EXPECT_GT(dead, 10u);
+    EXPECT_GE(dead, 1u) << "those whose batch it died in";
     EXPECT_EQ(server->health(), Health::kDead);
     EXPECT_EQ(Send(*server, RequestOfLengths({1})).ticket.status().code(), StatusCode::kUnavailable);
     EXPECT_TRUE(server->Drain(seconds(60)));
