@@ -156,11 +156,6 @@ int WordPath::ClassOf(const Job& job, uint32_t count) const {
 // is out of its reach. `source_end` is where the last token ends.
 StageResult WordPath::FinishSummed(Job& job, const WordColumns& all, const SymbolRange& range, double reach,
                                    uint32_t source_end) const {
-  // The position before a marker is shifted alone.
-  if (job.sum < -static_cast<float>(kFarthestSum)) {
-    job.sum = 0.0F;
-    job.memorable = false;
-  }
   if (-job.sum <= reach) {
     // Later parts of a word begin further from zero. Roundings of at most 255 tokens stay below 4.
     const double before = static_cast<double>(job.word_sum) - job.sum;

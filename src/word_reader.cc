@@ -1,9 +1,5 @@
 // WordPath, from a word's bytes to symbols: by character where that is enough,
 // through the exact normalizer where it is not.
-#include <algorithm>
-#include <bit>
-#include <cstring>
-
 #include "src/word_path_job.h"
 #include "trellis/internal/text/utf8.h"
 
@@ -11,8 +7,6 @@ namespace trellis::internal {
 namespace {
 
 constexpr uint32_t kMarks = CodePointTable::kMark | CodePointTable::kRuleMark;
-// A character of three bytes, as a little-endian number.
-constexpr uint32_t kThreeByteMask = 0x00C0C0F0, kThreeBytes = 0x008080E0;
 
 }  // namespace
 
@@ -28,25 +22,17 @@ WordPath::Reading WordPath::ReadSymbols(std::string_view source, uint32_t begin,
   uint32_t previous_length = 1;
   bool previous_replaced = false;
   bool previous_grew = false;
-  const auto* const bytes = reinterpret_cast<const uint8_t*>(source.data());
-  // Before here a character of three bytes has room in the word, and four bytes can be read.
-  uint32_t wide_end = 0;
-  if (std::endian::native == std::endian::little && end >= 3 && source.size() >= 4) {
-    wide_end = static_cast<uint32_t>(std::min<size_t>(end - 2, source.size() - 3));
-  }
+  const uint32_t wide_end = ThreeByteEnd(source, end);
   for (uint32_t at = begin; at < end;) {
     // Most text is runs of characters of one length that nothing is to be said of. A mark among those of three bytes
     // makes no short cluster with the one before.
     const uint32_t run_begin = n;
     uint32_t flags = previous_length == 3 ? CodePointTable::kFlags & ~kMarks : CodePointTable::kFlags;
     for (; at < wide_end; at += 3) {
-      uint32_t four;
-      std::memcpy(&four, bytes + at, sizeof four);
-      if ((four & kThreeByteMask) != kThreeBytes) break;
-      const uint32_t code_point = (four & 0x0F) << 12 | (four >> 2 & 0xFC0) | (four >> 16 & 0x3F);
+      const uint32_t code_point = ThreeByteCharacter(source.data() + at);
+      if (code_point == 0) break;
       const uint32_t entry = code_points_[code_point];
-      // Neither overlong nor near the surrogates.
-      if (code_point - 0x800 >= 0xD800 - 0x800 || (entry & flags) != 0) break;
+      if ((entry & flags) != 0) break;
       flags = CodePointTable::kFlags & ~kMarks;
       symbols[n] = static_cast<Symbol>(entry);
       positions[n++] = at;
@@ -56,24 +42,8 @@ WordPath::Reading WordPath::ReadSymbols(std::string_view source, uint32_t begin,
       previous_replaced = previous_grew = false;
       continue;
     }
-    const uint8_t lead = bytes[at];
-    uint32_t length = 1;
-    uint32_t entry;
-    if (lead < 0x80) {
-      entry = code_points_.Ascii(lead);
-    } else if (lead >= 0xC2 && lead < 0xE0 && end - at >= 2 && IsContinuation(bytes[at + 1])) {
-      entry = code_points_[(lead & 0x1Fu) << 6 | (bytes[at + 1] & 0x3Fu)];
-      length = 2;
-    } else if (lead >= 0xE0 && lead < 0xED && end - at >= 3 && bytes[at + 1] >= (lead == 0xE0 ? 0xA0 : 0x80) &&
-               IsContinuation(bytes[at + 1]) && IsContinuation(bytes[at + 2])) {
-      entry = code_points_[(lead & 0x0Fu) << 12 | (bytes[at + 1] & 0x3Fu) << 6 | (bytes[at + 2] & 0x3Fu)];
-      length = 3;
-    } else {
-      const Decoded d = DecodeUtf8(source.substr(at, end - at));
-      if (!d.well_formed) return Reading::kStrange;
-      entry = code_points_[d.code_point];
-      length = d.length;
-    }
+    const auto [entry, length] = code_points_.At(source, at, end);
+    if (length == 0) return Reading::kStrange;
     if ((entry & CodePointTable::kFlags) == 0) {
       symbols[n] = static_cast<Symbol>(entry);
       positions[n++] = at;

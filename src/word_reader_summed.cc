@@ -3,21 +3,11 @@
 // two characters follow one another as they do in some longer key (the code
 // point table knows); such words, and malformed ones, go through the exact
 // normalizer.
-#include <algorithm>
-#include <bit>
-#include <cstring>
-
 #include "src/word_path_job.h"
 #include "trellis/internal/text/meta_space.h"
 #include "trellis/internal/text/utf8.h"
 
 namespace trellis::internal {
-namespace {
-
-// A character of three bytes, as a little-endian number.
-constexpr uint32_t kThreeByteMask = 0x00C0C0F0, kThreeBytes = 0x008080E0;
-
-}  // namespace
 
 // Symbols of a word; symbols[0] is left for the marker. A blank inside becomes a
 // marker, those in front and behind are dropped, and `end` moves to the first of
@@ -29,21 +19,12 @@ WordPath::Reading WordPath::ReadSummed(std::string_view source, uint32_t begin, 
   bool cuts = false;
   symbols[0] = marker_;
   positions[0] = begin;
-  const auto* const bytes = reinterpret_cast<const uint8_t*>(source.data());
-  // Before here a character of three bytes has room in the word, and four bytes can be read.
-  uint32_t wide_end = 0;
-  if (std::endian::native == std::endian::little && end >= 3 && source.size() >= 4) {
-    wide_end = static_cast<uint32_t>(std::min<size_t>(end - 2, source.size() - 3));
-  }
+  const uint32_t wide_end = ThreeByteEnd(source, end);
   for (uint32_t at = begin; at < end;) {
     // Most text is runs of characters of one length that nothing is to be said of.
     for (; at < wide_end; at += 3) {
-      uint32_t four;
-      std::memcpy(&four, bytes + at, sizeof four);
-      if ((four & kThreeByteMask) != kThreeBytes) break;
-      const uint32_t code_point = (four & 0x0F) << 12 | (four >> 2 & 0xFC0) | (four >> 16 & 0x3F);
-      // Neither overlong nor near the surrogates.
-      if (code_point - 0x800 >= 0xD800 - 0x800) break;
+      const uint32_t code_point = ThreeByteCharacter(source.data() + at);
+      if (code_point == 0) break;
       const uint32_t entry = code_points_[code_point];
       if ((entry & CodePointTable::kFlags) != 0) break;
       symbols[n] = static_cast<Symbol>(entry);
@@ -51,20 +32,8 @@ WordPath::Reading WordPath::ReadSummed(std::string_view source, uint32_t begin, 
       previous = entry;
     }
     if (at >= end) break;
-    const uint8_t lead = bytes[at];
-    uint32_t length = 1;
-    uint32_t entry;
-    if (lead < 0x80) {
-      entry = code_points_.Ascii(lead);
-    } else if (lead >= 0xC2 && lead < 0xE0 && end - at >= 2 && IsContinuation(bytes[at + 1])) {
-      entry = code_points_[(lead & 0x1Fu) << 6 | (bytes[at + 1] & 0x3Fu)];
-      length = 2;
-    } else {
-      const Decoded d = DecodeUtf8(source.substr(at, end - at));
-      if (!d.well_formed) return Reading::kStrange;
-      entry = code_points_[d.code_point];
-      length = d.length;
-    }
+    const auto [entry, length] = code_points_.At(source, at, end);
+    if (length == 0) return Reading::kStrange;
     if ((entry & CodePointTable::kFlags) == 0) {
       symbols[n] = static_cast<Symbol>(entry);
       positions[n++] = at;

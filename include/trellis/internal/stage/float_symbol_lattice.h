@@ -119,22 +119,16 @@ inline float RunFloatSymbolLattice(const CharTrie& trie, const FloatScores& mode
       columns.keys[at + length] = length;
       columns.units[at + length] = index;
     };
-    uint32_t index = columns.symbols[at];
-    const CharUnit* unit = trie.units + index;
-    if (unit->id == model.unk_id) {
+    const uint32_t first = columns.symbols[at];
+    const TokenId id = trie.units[first].id;
+    if (id == model.unk_id) {
       relax(1, kUnknownSymbol, model.unk_score);
     } else {
-      relax(1, index, model.scores[static_cast<size_t>(unit->id)]);
+      relax(1, first, model.scores[static_cast<size_t>(id)]);
     }
-    for (uint32_t length = 1;;) {
-      const Symbol next = columns.symbols[at + length];
-      if (!unit->MayHaveChild(next)) break;
-      index = unit->base + next;
-      unit = trie.units + index;
-      if (unit->check != next) break;
-      ++length;
-      if (unit->cost != CharUnit::kNoCost) relax(length, index, model.scores[static_cast<size_t>(unit->id)]);
-    }
+    ForEachLongerPiece(trie, columns.symbols + at, [&](uint32_t length, uint32_t index, TokenId piece) {
+      relax(length, index, model.scores[static_cast<size_t>(piece)]);
+    });
   }
   return sums[count];
 }

@@ -148,6 +148,21 @@ inline Closeness RunSymbolLattice(const CharTrie& trie, const SymbolColumns& col
   return close != 0 ? Closeness::kClose : Closeness::kClear;
 }
 
+// Calls f(length, unit, id) for each piece of more than one symbol that begins at symbols[0].
+template <typename F>
+void ForEachLongerPiece(const CharTrie& trie, const Symbol* symbols, F&& f) {
+  uint32_t index = symbols[0];
+  for (uint32_t length = 1;;) {
+    const CharUnit& unit = trie.units[index];
+    const Symbol next = symbols[length];
+    if (!unit.MayHaveChild(next)) return;
+    index = unit.base + next;
+    if (trie.units[index].check != next) return;
+    ++length;
+    if (trie.units[index].cost != CharUnit::kNoCost) f(length, index, trie.units[index].id);
+  }
+}
+
 // The reference's arithmetic and order on the same trie. `sums` needs count + 1
 // elements; keys hold lengths only. `allowed(id)` is false for pieces that must
 // not come out of text. The unknown id must exist and be no one-symbol piece.
@@ -165,24 +180,16 @@ void RunExactSymbolLattice(const CharTrie& trie, const UnigramScores& model, con
       columns.keys[at + length] = length;
       columns.units[at + length] = index;
     };
-    uint32_t index = columns.symbols[at];
-    const CharUnit* unit = trie.units + index;
-    if (unit->id == model.unk_id || !allowed(unit->id)) {
+    const uint32_t first = columns.symbols[at];
+    const TokenId id = trie.units[first].id;
+    if (id == model.unk_id || !allowed(id)) {
       relax(1, kUnknownSymbol, model.unk_score);
     } else {
-      relax(1, index, model.scores[static_cast<size_t>(unit->id)]);
+      relax(1, first, model.scores[static_cast<size_t>(id)]);
     }
-    for (uint32_t length = 1;;) {
-      const Symbol next = columns.symbols[at + length];
-      if (!unit->MayHaveChild(next)) break;
-      index = unit->base + next;
-      unit = trie.units + index;
-      if (unit->check != next) break;
-      ++length;
-      if (unit->cost != CharUnit::kNoCost && allowed(unit->id)) {
-        relax(length, index, model.scores[static_cast<size_t>(unit->id)]);
-      }
-    }
+    ForEachLongerPiece(trie, columns.symbols + at, [&](uint32_t length, uint32_t index, TokenId piece) {
+      if (allowed(piece)) relax(length, index, model.scores[static_cast<size_t>(piece)]);
+    });
   }
 }
 

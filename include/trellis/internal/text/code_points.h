@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "trellis/internal/text/utf8.h"
@@ -34,7 +35,22 @@ class CodePointTable {
     return entries_[pages_[code_point >> kPageBits] * kPageSize + (code_point & (kPageSize - 1))];
   }
 
-  uint32_t Ascii(uint8_t byte) const { return ascii_[byte]; }
+  // The entry of the character at text[at], which ends by `end`, and its bytes; length 0: it is malformed.
+  struct Found {
+    uint32_t entry;
+    uint32_t length;
+  };
+  Found At(std::string_view text, uint32_t at, uint32_t end) const {
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(text.data());
+    const uint8_t lead = bytes[at];
+    if (lead < 0x80) return {ascii_[lead], 1};
+    if (lead >= 0xC2 && lead < 0xE0 && end - at >= 2 && IsContinuation(bytes[at + 1])) {
+      return {(*this)[(lead & 0x1Fu) << 6 | (bytes[at + 1] & 0x3Fu)], 2};
+    }
+    const Decoded d = DecodeUtf8(text.substr(at, end - at));
+    if (!d.well_formed) return {0, 0};
+    return {(*this)[d.code_point], d.length};
+  }
 
   // Building only.
   void Set(uint32_t code_point, uint32_t entry) {

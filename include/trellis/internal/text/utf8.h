@@ -7,6 +7,9 @@
 #ifndef TRELLIS_INTERNAL_TEXT_UTF8_H_
 #define TRELLIS_INTERNAL_TEXT_UTF8_H_
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -46,6 +49,22 @@ inline Decoded DecodeUtf8(std::string_view text) {
   if (b0 < 0xF0) return {(b0 & 0x0F) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu), 3, true};
   if (n < 4 || !IsContinuation(p[3])) return {kBad, 3, false};
   return {(b0 & 0x07) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu), 4, true};
+}
+
+// For runs of characters of three bytes. Before this place of `text` four bytes can be read and three are before `end`; 0
+// where ThreeByteCharacter cannot be used.
+inline uint32_t ThreeByteEnd(std::string_view text, uint32_t end) {
+  if (std::endian::native != std::endian::little || end < 3 || text.size() < 4) return 0;
+  return static_cast<uint32_t>(std::min<size_t>(end - 2, text.size() - 3));
+}
+
+// The character of three bytes at `p`, of which four must be readable; 0: it is none, or not below the surrogates.
+inline uint32_t ThreeByteCharacter(const char* p) {
+  uint32_t four;
+  std::memcpy(&four, p, sizeof four);
+  if ((four & 0x00C0C0F0) != 0x008080E0) return 0;
+  const uint32_t code_point = (four & 0x0F) << 12 | (four >> 2 & 0xFC0) | (four >> 16 & 0x3F);
+  return code_point - 0x800 < 0xD800 - 0x800 ? code_point : 0;  // nor overlong
 }
 
 // Length in bytes of a code point's encoding.
