@@ -35,7 +35,7 @@ bool WordPath::TakeColumns(WordColumns& columns, ScratchCarver& carver, size_t w
   const auto units = carver.Take<uint32_t>(n);
   const auto positions = carver.Take<uint32_t>(n);
   const auto ids = carver.Take<TokenId>(n + 3);  // CopyFew reads on
-  const auto offsets = carver.Take<Offset>(n);
+  const auto offsets = carver.Take<Offset>(n + 3);
   if (offsets.size() < n) return false;
   columns = {{symbols.data(), keys.data(), units.data()}, positions.data(), ids.data(), offsets.data()};
   return true;
@@ -220,6 +220,7 @@ void WordPath::LookUp(Job& job, Batch& batch) const {
     symbols[0] = marker_;
     positions[0] = kKind == Kind::kMarked ? word.begin - 1 : positions[1];
     symbols[count] = kUnknownSymbol;
+    positions[count] = word.end;
     SendForSecondUnits(trie_.view(), symbols, count);
     batch.from[i] = Batch::From::kLattice;
     batch.known[i].range = static_cast<uint8_t>(batch.range_count);
@@ -311,7 +312,7 @@ StageResult WordPath::EncodeNewWord(Job& job, const Batch& batch, size_t i) cons
   const Words word = batch.words[i];
   const bool has_range = batch.from[i] == Batch::From::kLattice;
   if (summed_ == nullptr) {
-    return has_range ? FinishPreToken(job, job.batch, batch.ranges[batch.known[i].range])
+    return has_range ? FinishPreToken(job, job.batch, batch.ranges[batch.known[i].range], CharacterEnds::kNextBegins)
                      : EncodeWord(job, batch.GapBegin(i), word);
   }
   if (!has_range) return SumWord(job, word);

@@ -119,9 +119,12 @@ class WordPath {
   bool ReadStrange(Job& job, uint32_t begin, uint32_t end, uint32_t& count) const;
   StageResult RunSymbols(Job& job, uint32_t count) const;
   StageResult RunMarkedSymbols(Job& job, uint32_t count, bool has_blank) const;
-  StageResult RunPreToken(Job& job, uint32_t begin, uint32_t end) const;
-  StageResult FinishPreToken(Job& job, const WordColumns& all, const SymbolRange& range) const;
-  bool EmitPath(Job& job, const SymbolColumns& columns, const uint32_t* positions, uint32_t count) const;
+  // Where a symbol's character ends: where the next symbol's begins (there is one position more), or to be read.
+  enum class CharacterEnds : uint8_t { kNextBegins, kInSource };
+  StageResult RunPreToken(Job& job, uint32_t begin, uint32_t end, CharacterEnds ends) const;
+  StageResult FinishPreToken(Job& job, const WordColumns& all, const SymbolRange& range, CharacterEnds ends) const;
+  bool EmitPath(Job& job, const SymbolColumns& columns, const uint32_t* positions, uint32_t count,
+                CharacterEnds ends) const;
 
   // --- SentencePiece's dialect (word_path_sums.cc) ---
   int ClassOf(const Job& job, uint32_t count) const;

@@ -31,11 +31,12 @@ inline constexpr size_t kNoWord = ~size_t{0};
 // Most words have few tokens, and a call (or what compilers make of a loop)
 // costs more than a fixed copy. Up to 3 elements behind either end must be
 // readable and, while there is room, are overwritten.
-inline void CopyFew(const TokenId* from, size_t count, TokenId* to, size_t room) {
+template <typename T>
+void CopyFew(const T* from, size_t count, T* to, size_t room) {
   if (count <= 4 && room >= 4) {
-    std::memcpy(to, from, 4 * sizeof(TokenId));
+    std::memcpy(to, from, 4 * sizeof(T));
   } else {
-    std::memcpy(to, from, count * sizeof(TokenId));
+    std::memcpy(to, from, count * sizeof(T));
   }
 }
 

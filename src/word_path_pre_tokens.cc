@@ -31,7 +31,8 @@ StageResult WordPath::EncodeWord(Job& job, uint32_t gap_begin, Words word) const
     job.columns.lattice.symbols[0] = marker_;
     job.columns.lattice.symbols[count] = kUnknownSymbol;
     job.columns.positions[0] = job.columns.positions[1];
-    result = RunPreToken(job, 0, count);
+    job.columns.positions[count] = word.end;
+    result = RunPreToken(job, 0, count, CharacterEnds::kNextBegins);
   } else {
     result = RunSymbols(job, count);
   }
@@ -61,7 +62,7 @@ StageResult WordPath::RunSymbols(Job& job, uint32_t count) const {
     symbols[first] = marker_;
     if (first < begin) job.columns.positions[first] = job.columns.positions[begin];
     symbols[end] = kUnknownSymbol;
-    const StageResult result = RunPreToken(job, first, end);
+    const StageResult result = RunPreToken(job, first, end, CharacterEnds::kInSource);
     symbols[begin - 1] = before;
     job.columns.positions[begin - 1] = before_position;
     symbols[end] = behind;
@@ -92,7 +93,8 @@ StageResult WordPath::RunMarkedSymbols(Job& job, uint32_t count, bool has_blank)
     // Walks must end here.
     const Symbol behind = end < count ? marker_ : kUnknownSymbol;
     symbols[end] = kUnknownSymbol;
-    if (const StageResult result = RunPreToken(job, begin, end); result != StageResult::kOk) return result;
+    if (const StageResult result = RunPreToken(job, begin, end, CharacterEnds::kInSource);
+        result != StageResult::kOk) return result;
     symbols[end] = behind;
     begin = end;
   }
@@ -118,7 +120,7 @@ StageResult WordPath::EmitLoneMarkers(Job& job, uint32_t begin, uint32_t end) co
 }
 
 // One pre-token that goes through the lattice alone.
-StageResult WordPath::RunPreToken(Job& job, uint32_t begin, uint32_t end) const {
+StageResult WordPath::RunPreToken(Job& job, uint32_t begin, uint32_t end, CharacterEnds ends) const {
   SymbolRange range{begin, end, Closeness::kClose};
   if (end - begin <= kMaxFastSymbols) {
     const SymbolColumns& all = job.columns.lattice;
@@ -127,11 +129,12 @@ StageResult WordPath::RunPreToken(Job& job, uint32_t begin, uint32_t end) const 
     SendForThirdUnits(trie_.view(), columns.symbols, std::min(end - begin - 1, kAhead));
     range.closeness = RunSymbolLattice(trie_.view(), columns, end - begin, margin_);
   }
-  return FinishPreToken(job, job.columns, range);
+  return FinishPreToken(job, job.columns, range, ends);
 }
 
 // From a lattice's columns to tokens; takes the exact lattice where it must.
-StageResult WordPath::FinishPreToken(Job& job, const WordColumns& all, const SymbolRange& range) const {
+StageResult WordPath::FinishPreToken(Job& job, const WordColumns& all, const SymbolRange& range,
+                                     CharacterEnds ends) const {
   const SymbolColumns columns{all.lattice.symbols + range.begin, all.lattice.keys + range.begin,
                               all.lattice.units + range.begin};
   const uint32_t count = range.end - range.begin;
@@ -156,10 +159,11 @@ StageResult WordPath::FinishPreToken(Job& job, const WordColumns& all, const Sym
       if (!exact([this](TokenId id) { return !plain_->IsShielded(id); })) return StageResult::kNoRoom;
     }
   }
-  return EmitPath(job, columns, all.positions + range.begin, count) ? StageResult::kOk : StageResult::kNoRoom;
+  return EmitPath(job, columns, all.positions + range.begin, count, ends) ? StageResult::kOk : StageResult::kNoRoom;
 }
 
-bool WordPath::EmitPath(Job& job, const SymbolColumns& columns, const uint32_t* positions, uint32_t count) const {
+bool WordPath::EmitPath(Job& job, const SymbolColumns& columns, const uint32_t* positions, uint32_t count,
+                        CharacterEnds ends) const {
   const bool offsets = job.sink.wants_offsets();
   uint32_t at = count;
   ForEachPieceBackwards(trie_.view(), columns, plain_->scores().unk_id, count,
@@ -167,12 +171,15 @@ bool WordPath::EmitPath(Job& job, const SymbolColumns& columns, const uint32_t* 
                           job.columns.path_ids[--at] = id;
                           if (!offsets) return;
                           const uint32_t last = positions[behind - 1];
-                          job.columns.path_offsets[at] = {positions[first], last + DecodeUtf8(job.source().substr(last)).length};
+                          uint32_t end = ends == CharacterEnds::kNextBegins ? positions[behind] : last;
+                          // The next symbol may be of the same character.
+                          if (end == last) end += DecodeUtf8(job.source().substr(last)).length;
+                          job.columns.path_offsets[at] = {positions[first], end};
                         });
   const size_t size = count - at;
   if (job.sink.room() < size) return false;
   CopyFew(job.columns.path_ids + at, size, job.sink.next_ids(), job.sink.room());
-  if (offsets) std::copy_n(job.columns.path_offsets + at, size, job.sink.next_offsets());
+  if (offsets) CopyFew(job.columns.path_offsets + at, size, job.sink.next_offsets(), job.sink.room());
   job.sink.Wrote(size);
   return true;
 }

@@ -11,7 +11,8 @@ constexpr uint32_t kMarks = CodePointTable::kMark | CodePointTable::kRuleMark;
 }  // namespace
 
 // Symbols of a word that per-character rules settle; symbols[0] is left for the
-// marker. kStrange: the exact normalizer must read it.
+// marker. kStrange: the exact normalizer must read it. kOneWord: and each
+// character is there, so that one ends where the next begins.
 WordPath::Reading WordPath::ReadSymbols(std::string_view source, uint32_t begin, uint32_t end, Symbol* symbols,
                                         uint32_t* positions, uint32_t& count) const {
   uint32_t cuts = 0;
@@ -60,6 +61,7 @@ WordPath::Reading WordPath::ReadSymbols(std::string_view source, uint32_t begin,
         const Replacement& replacement = replacements_[entry & CodePointTable::kNumberMask];
         // A deletion behind an insertion aligns oddly (normalizer.h).
         if (replacement.count == 0 && previous_grew) return Reading::kStrange;
+        cuts |= replacement.count == 0;
         for (uint32_t i = 0; i < replacement.count; ++i) {
           cuts |= replacement_symbols_[replacement.begin + i] == kBlankSymbol;
           symbols[n] = replacement_symbols_[replacement.begin + i];
