@@ -170,7 +170,7 @@ void WordPath::LookUp(Job& job, Batch& batch) const {
   // Where sums go on, scores are sent for, and entries that do not hold are as none.
   constexpr bool kSummed = kKind == Kind::kSummed;
   const float* const scores = kSummed ? summed_->scores().scores.data() : nullptr;
-  const auto far = kSummed ? static_cast<uint32_t>(std::ceil(-job.sum / WordEntry::kReachUnit)) : 0;
+  const auto far = kSummed ? static_cast<uint32_t>(std::ceil(FarFromZero(job.sum) / WordEntry::kReachUnit)) : 0;
   for (size_t i = 0; i < batch.words.size(); ++i) {
     Batch::Probe& probe = batch.probes[i];
     if (kKind == Kind::kMarked && !SeeGap(job, batch, i)) {

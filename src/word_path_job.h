@@ -2,6 +2,7 @@
 #ifndef TRELLIS_SRC_WORD_PATH_JOB_H_
 #define TRELLIS_SRC_WORD_PATH_JOB_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -118,6 +119,11 @@ struct WordPath::Batch {
   uint32_t GapBegin(size_t i) const { return i == 0 ? gap_begin : words[i - 1].end; }
 };
 static_assert(kBatch <= 64);
+
+// Where sums go on. The reference's shift makes the way that it looks at zero, and a better way, which it has not come
+// to yet, more than that: what a reach says is of sums that are not above zero only.
+inline float FarFromZero(float sum) { return std::max(0.0F, -sum); }
+inline bool Holds(float sum, double reach) { return sum <= 0.0F && -sum <= reach; }
 
 // Before each word that goes through a lattice.
 inline void WordPath::StartWord(Job& job) {

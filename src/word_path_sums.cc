@@ -58,7 +58,7 @@ size_t WordPath::EmitKnownSums(Job& job, const Batch& batch, size_t i) const {
     if (batch.from[i] == Batch::From::kTable) {
       const Batch::Probe& probe = batch.probes[i];
       const Batch::InTable& known = batch.known[i].in_table;
-      if (-sum > static_cast<float>(known.reach) * WordEntry::kReachUnit) break;
+      if (!Holds(sum, static_cast<float>(known.reach) * WordEntry::kReachUnit)) break;
       const size_t count = 1 + (probe.mark != 0);
       if (room - wrote < count) return kNoWord;
       ids[wrote] = known.id;
@@ -76,7 +76,7 @@ size_t WordPath::EmitKnownSums(Job& job, const Batch& batch, size_t i) const {
       wrote += count;
     } else if (batch.from[i] == Batch::From::kCache) {
       const WordCache::Found& found = batch.known[i].found;
-      if (-sum > found.reach) break;
+      if (!Holds(sum, found.reach)) break;
       if (room - wrote < found.count) return kNoWord;
       CopyFew(found.ids, found.count, ids + wrote, room - wrote);
       for (uint32_t k = 0; k < found.count; ++k) sum += scores[found.ids[k]];
@@ -149,14 +149,14 @@ StageResult WordPath::SumWord(Job& job, Words word) const {
 int WordPath::ClassOf(const Job& job, uint32_t count) const {
   constexpr uint32_t kShort = 64;
   if (count <= kShort) return kHighestClass;
-  return std::min(kHighestClass, std::ilogb(1.0 - job.sum + float_costs_.highest * count) + 1);
+  return std::min(kHighestClass, std::ilogb(1.0 + FarFromZero(job.sum) + float_costs_.highest * count) + 1);
 }
 
 // From the fast lattice's columns to tokens, through the exact one where the sum
 // is out of its reach. `source_end` is where the last token ends.
 StageResult WordPath::FinishSummed(Job& job, const WordColumns& all, const SymbolRange& range, double reach,
                                    uint32_t source_end) const {
-  if (-job.sum <= reach) {
+  if (Holds(job.sum, reach)) {
     // Later parts of a word begin further from zero. Roundings of at most 255 tokens stay below 4.
     const double before = static_cast<double>(job.word_sum) - job.sum;
     job.reach = std::min(job.reach, before > 0.0 ? reach - before - 8.0 : reach);
