@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "serve/engine/cpu/cpu_engine.h"
 #include "serve/engine/synthetic/synthetic_engine.h"
 
 namespace trellis::program {
@@ -17,6 +18,7 @@ struct KnownEngine {
 
 // A new engine is a line here.
 constexpr KnownEngine kEngines[] = {
+    {"cpu", [](std::string_view settings) { return engine::OpenCpuEngine(settings); }},
     {"synthetic", [](std::string_view settings) { return engine::MakeSyntheticEngine(settings); }},
 };
 

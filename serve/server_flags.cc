@@ -46,7 +46,7 @@ ParsedFlags ParseServerFlags(int argc, char** argv) {
   add("--listen", flags.listen, "host:port of gRPC; port 0 takes a free one and says which")
       ->check(AddressFault);
   add("--engine", flags.engine,
-      "what computes, and its settings: NAME[:settings], as in cpu:FOLDER,dtype=bf16 (known: cpu, synthetic)");
+      "what computes: NAME[:settings], as in cpu:FOLDER,dtype=bf16 (known: cpu, synthetic)");
   add("--max-batch-tokens", flags.options.max_batch_tokens,
       "tokens in a batch; 0: what runs in about 50 ms, found at the start")
       ->check(CLI::Range(0, std::numeric_limits<int32_t>::max()));

@@ -20,7 +20,7 @@ FORMAT = ["src/format/", "simdjson", "google/protobuf/"]
 # Columns and plain values: what a stage may know of the world outside.
 VALUES = ["trellis/encoding.h", "trellis/scratch.h", "trellis/spec.h", "trellis/tokenizer.h"]
 # The service: what engines are made of, and what only the faces of the servers may see.
-ENGINE = ["serve/engine/", "absl/"]
+ENGINE = ["serve/engine/", "absl/", "simdjson", "oneapi/"]
 WIRE = ["serve/proto/", "trellis/v1/", "grpc", "google/protobuf/", "prometheus/"]
 TESTING = ["gtest/", "gmock/", "absl/", "simdjson", "tests/reference/"]
 
@@ -34,9 +34,11 @@ ROOMS = [  # first match decides
     (r"src/load\.cc$", "load", FORMAT + PUBLIC + ["absl/"]),
     (r"src/[^/]*$", "tokenizer", PUBLIC + TEXT + TRIE + STAGE + ["trellis/internal/", r"src/", "absl/"]),
     (r"serve/engine/", "engine", ENGINE),
+    (r"serve/model/", "model", ["serve/model/", "serve/engine/", *PUBLIC, "absl/", "simdjson"]),
     (r"serve/server/(grpc|metrics)_", "server's face", ["serve/server/", "serve/engine/engine.h", *WIRE, "absl/"]),
     (r"serve/server/", "server", ["serve/server/", "serve/engine/engine.h", "absl/"]),
     (r"serve/[^/]*$", "serve programs", ["serve/", *WIRE, "CLI/", "absl/"]),
+    (r"tools/cli/engine/", "tools with an engine", [*PUBLIC, "tools/cli/", "serve/engine/", "serve/model/", "CLI/", "simdjson", "absl/"]),
     (r"tools/", "tools", PUBLIC + TEXT + ["trellis/internal/", "tools/", "CLI/", "simdjson", "absl/"]),
     (r"bench/serve/", "bench/serve", ["bench/serve/", "serve/server/", *ENGINE, *WIRE, "CLI/", "simdjson"]),
     (r"bench/", "bench", PUBLIC + TEXT + TRIE + STAGE + ["trellis/internal/", "src/", "bench/", "benchmark/", "CLI/", "simdjson", "absl/"]),
@@ -45,7 +47,8 @@ ROOMS = [  # first match decides
     (r"tests/stage/", "tests/stage", TESTING + TEXT + TRIE + STAGE + VALUES + ["tests/stage/"]),
     (r"tests/format/", "tests/format", TESTING + FORMAT + PUBLIC + ["tests/format/"]),
     (r"tests/reference/", "tests/reference", TESTING + PUBLIC + TEXT),
-    (r"tests/fuzz/", "tests/fuzz", TESTING + PUBLIC + ["trellis/internal/", "src/", "tests/fuzz/"]),
+    (r"tests/fuzz/", "tests/fuzz", TESTING + PUBLIC + ["trellis/internal/", "src/", "tests/fuzz/", "serve/engine/safetensors_reader.h"]),
+    (r"tests/serve/model/", "tests/serve/model", [*TESTING, *PUBLIC, "serve/engine/", "serve/model/", "tests/serve/"]),
     (r"tests/serve/engine/", "tests/serve/engine", [*TESTING, *ENGINE, "tests/serve/"]),
     (r"tests/serve/server/", "tests/serve/server", [*TESTING, *ENGINE, "serve/server/", "tests/serve/"]),
     (r"tests/serve/", "tests/serve", [*TESTING, "serve/", *WIRE, "tests/serve/"]),

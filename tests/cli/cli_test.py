@@ -215,7 +215,7 @@ class BadInput(CliTest):
 
 class WrongUsage(CliTest):
     def test_status_2(self):
-        for arguments in ([], ["embed", TINY], ["rerank", TINY, "q"], ["compile", TINY, "-o", "f"], ["encode"],
+        for arguments in ([], ["compose", TINY], ["compile", TINY, "-o", "f"], ["encode"],
                           ["encode", TINY, "--nonsense"], ["encode", TINY, "--threads", "-1"],
                           ["encode", TINY, "--max-length", "-1"], ["encode", TINY, "--max-length", "x"],
                           ["encode", TINY, "--truncation", "only_first"], ["encode", TINY, "--char-offsets"],

@@ -54,7 +54,10 @@ void AppendJsonString(std::string_view text, std::string& out) {
   out += '"';
 }
 
-void AppendJsonNumber(double value, std::string& out) {
+namespace {
+
+template <typename Float>
+void AppendShortest(Float value, std::string& out) {
   if (!std::isfinite(value)) {
     out += "null";
     return;
@@ -62,5 +65,10 @@ void AppendJsonNumber(double value, std::string& out) {
   char digits[32];
   out.append(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
 }
+
+}  // namespace
+
+void AppendJsonNumber(double value, std::string& out) { AppendShortest(value, out); }
+void AppendJsonFloat(float value, std::string& out) { AppendShortest(value, out); }
 
 }  // namespace trellis::cli

@@ -15,6 +15,8 @@ void AppendJsonString(std::string_view text, std::string& out);
 // The shortest decimal that reads back as `value`; null when it is not finite,
 // because JSON has no such numbers.
 void AppendJsonNumber(double value, std::string& out);
+// The same for float32, which needs fewer digits.
+void AppendJsonFloat(float value, std::string& out);
 
 template <std::integral T>
 void AppendInteger(T value, std::string& out) {

@@ -1,0 +1,120 @@
+#include "serve/engine/cpu/linear.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace trellis::engine::cpu {
+namespace {
+
+// A strip narrower than this does not fill the registers of a product.
+constexpr int kStripColumns = 64;
+
+size_t BytesOf(Precision precision) {
+  return precision == Precision::kF32 ? sizeof(float) : precision == Precision::kBf16 ? sizeof(uint16_t) : 1;
+}
+size_t BytesOf(Output output) { return output == Output::kBf16 ? sizeof(uint16_t) : sizeof(float); }
+
+bool AllFinite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+struct ByteWeight {
+  std::vector<int8_t> bytes;
+  std::vector<float> scales;
+  std::vector<int32_t> sums;
+};
+
+// Each output column by itself, symmetric.
+ByteWeight ToBytes(std::span<const float> weight, int in, int out) {
+  ByteWeight result{std::vector<int8_t>(weight.size()), {}, {}};
+  for (int o = 0; o < out; ++o) {
+    const auto column =
+        weight.subspan(static_cast<size_t>(o) * static_cast<size_t>(in), static_cast<size_t>(in));
+    float most = 0;
+    for (const float w : column) most = std::max(most, std::abs(w));
+    const float scale = most > 0 ? most / 127.0f : 1.0f;
+    int32_t sum = 0;
+    for (size_t i = 0; i < column.size(); ++i) {
+      const auto byte = static_cast<int8_t>(std::lrint(column[i] / scale));
+      result.bytes[static_cast<size_t>(o) * static_cast<size_t>(in) + i] = byte;
+      sum += byte;
+    }
+    result.scales.push_back(scale);
+    result.sums.push_back(sum);
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<Linear> Linear::Create(const MatmulShape& shape, const LinearParts& parts, Matmuls& matmuls,
+                                      int threads) {
+  const auto area = static_cast<size_t>(shape.in) * static_cast<size_t>(shape.out);
+  if (parts.weight.size() != area || parts.bias.size() != static_cast<size_t>(shape.out)) {
+    return absl::InternalError(absl::StrCat("linear layer: ", parts.weight.size(), " weights and ",
+                                            parts.bias.size(), " biases, expected ", area, " and ",
+                                            shape.out));
+  }
+  if (!AllFinite(parts.weight) || !AllFinite(parts.bias)) {
+    return absl::InvalidArgumentError("a value that is not finite, expected finite weights");
+  }
+  Linear linear(shape, matmuls);
+  if (auto status = linear.Pack(parts, threads); !status.ok()) return status;
+  return linear;
+}
+
+absl::Status Linear::Pack(const LinearParts& parts, int threads) {
+  ByteWeight bytes;
+  if (shape_.precision == Precision::kInt8) {
+    bytes = ToBytes(parts.weight, shape_.in, shape_.out);
+    scales_ = std::move(bytes.scales);
+    sums_ = std::move(bytes.sums);
+    bias_.assign(parts.bias.begin(), parts.bias.end());
+  }
+  const int wanted = std::clamp(shape_.out / kStripColumns, 1, threads);
+  // Whole blocks of columns, so that no strip but the last has a rest.
+  const int blocks = (shape_.out + kStripColumns - 1) / kStripColumns;
+  const int width = (blocks + wanted - 1) / wanted * kStripColumns;
+  for (int from = 0; from < shape_.out; from += width) {
+    MatmulShape shape = shape_;
+    shape.out = std::min(width, shape_.out - from);
+    shape.out_stride = shape_.out;
+    const auto begin = static_cast<size_t>(from) * static_cast<size_t>(shape_.in);
+    const auto size = static_cast<size_t>(shape.out) * static_cast<size_t>(shape_.in);
+    absl::StatusOr<PackedWeight> weight;
+    if (shape_.precision == Precision::kInt8) {
+      shape.output = Output::kInt32;
+      shape.activation.reset();
+      weight = matmuls_->Pack(shape, std::span<const int8_t>(bytes.bytes).subspan(begin, size));
+    } else {
+      weight = matmuls_->Pack(shape, parts.weight.subspan(begin, size),
+                              parts.bias.subspan(static_cast<size_t>(from), static_cast<size_t>(shape.out)));
+    }
+    if (!weight.ok()) return std::move(weight).status();
+    strips_.push_back({shape, from, *std::move(weight)});
+  }
+  return absl::OkStatus();
+}
+
+void Linear::RunStrip(const Strip& strip, const Work& work, int from, int end, int thread) const {
+  const auto row = static_cast<size_t>(from), out = static_cast<size_t>(shape_.out);
+  const size_t in_bytes = static_cast<size_t>(shape_.in) * BytesOf(shape_.precision);
+  const auto* const in = static_cast<const std::byte*>(work.in) + row * in_bytes;
+  auto* const target = static_cast<std::byte*>(work.out) +
+                       (row * out + static_cast<size_t>(strip.from)) * BytesOf(shape_.output);
+  matmuls_->Run(strip.shape, strip.weight, in, end - from, target, thread);
+  if (shape_.precision != Precision::kInt8) return;
+  const RowKernels& kernels = RowKernelsOf(BestIsa());
+  const ByteColumns columns{scales_.data() + strip.from, sums_.data() + strip.from,
+                            bias_.data() + strip.from};
+  for (int r = from; r < end; ++r) {
+    float* const numbers = reinterpret_cast<float*>(target) + static_cast<size_t>(r - from) * out;
+    kernels.from_bytes(reinterpret_cast<const int32_t*>(numbers), work.byte_rows[static_cast<size_t>(r)],
+                       columns, shape_.activation, strip.shape.out, numbers);
+  }
+}
+
+}  // namespace trellis::engine::cpu

@@ -1,0 +1,241 @@
+#include "serve/engine/cpu/row_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "serve/engine/cpu/lanes.h"
+
+namespace trellis::engine::cpu {
+namespace {
+
+// A row's last values, when they do not fill a vector, go through one that is filled up.
+template <int N>
+TRELLIS_LANES_INLINE void LoadPart(const float* from, int count, typename Lanes<N>::F& v) {
+  if (count == N) {
+    Lanes<N>::Load(from, v);
+  } else {
+    v = typename Lanes<N>::F{};
+    std::memcpy(&v, from, sizeof(float) * static_cast<size_t>(count));
+  }
+}
+template <int N>
+TRELLIS_LANES_INLINE void StorePart(const typename Lanes<N>::F& v, int count, float* to) {
+  if (count == N) {
+    Lanes<N>::Store(v, to);
+  } else {
+    std::memcpy(to, &v, sizeof(float) * static_cast<size_t>(count));
+  }
+}
+
+template <int N>
+TRELLIS_LANES_INLINE void LayerNorm(float* x, const float* added, const float* gamma, const float* beta,
+                                    float eps, int size) {
+  using F = typename Lanes<N>::F;
+  F sum = {};
+  for (int i = 0; i < size; i += N) {
+    const int count = std::min(N, size - i);
+    F v, a;
+    LoadPart<N>(x + i, count, v);
+    if (added != nullptr) {
+      LoadPart<N>(added + i, count, a);
+      v += a;
+      StorePart<N>(v, count, x + i);
+    }
+    sum += v;
+  }
+  const float mean = Lanes<N>::Sum(sum) / static_cast<float>(size);
+  F squares = {};
+  int i = 0;
+  for (; i + N <= size; i += N) {
+    F v;
+    Lanes<N>::Load(x + i, v);
+    v -= mean;
+    squares += v * v;
+  }
+  float square_sum = Lanes<N>::Sum(squares);
+  for (; i < size; ++i) square_sum += (x[i] - mean) * (x[i] - mean);
+  const float scale = 1.0f / std::sqrt(square_sum / static_cast<float>(size) + eps);
+  for (i = 0; i < size; i += N) {
+    const int count = std::min(N, size - i);
+    F v, g, b;
+    LoadPart<N>(x + i, count, v);
+    LoadPart<N>(gamma + i, count, g);
+    LoadPart<N>(beta + i, count, b);
+    v = (v - mean) * scale * g + b;
+    StorePart<N>(v, count, x + i);
+  }
+}
+
+template <int N>
+TRELLIS_LANES_INLINE void ToBf16(const float* x, int size, uint16_t* out) {
+  using L = Lanes<N>;
+  for (int i = 0; i < size; i += N) {
+    const int count = std::min(N, size - i);
+    typename L::F v;
+    LoadPart<N>(x + i, count, v);
+    typename L::U bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    bits += 0x7fffu + ((bits >> 16) & 1u);
+    // Not a number stays so, rather than being rounded to infinity or zero.
+    typename L::I odd = v != v;
+    typename L::U quiet = typename L::U{} + 0x7fc00000u;
+    bits = odd ? quiet : bits;
+    const typename L::U16 halves = __builtin_convertvector(bits >> 16, typename L::U16);
+    std::memcpy(out + i, &halves, sizeof(uint16_t) * static_cast<size_t>(count));
+  }
+}
+
+template <int N>
+TRELLIS_LANES_INLINE void ToBytes(const float* x, int size, uint8_t* out, ByteRow& row) {
+  using L = Lanes<N>;
+  typename L::F least = {}, most = {}, odd = {};
+  for (int i = 0; i < size; i += N) {
+    typename L::F v;
+    LoadPart<N>(x + i, std::min(N, size - i), v);
+    least = v < least ? v : least;
+    most = v > most ? v : most;
+    odd += v * 0.0f;  // not a number, if any value is not finite
+  }
+  const float low = -L::Max(-least);
+  const float range = L::Max(most) - low;
+  row.zero = 0;
+  if (const float sum = L::Sum(odd); sum != 0) {
+    row.scale = sum;  // bytes cannot say so, the scale can
+    std::memset(out, 0, static_cast<size_t>(size));
+    return;
+  }
+  row.scale = range > 0 ? range / 255.0f : 1.0f;
+  row.zero = static_cast<int32_t>(std::lrint(-low / row.scale));
+  const float inverse = 1.0f / row.scale;
+  typename L::F magic, zero, top;
+  L::Fill(12582912.0f, magic);
+  L::Fill(static_cast<float>(row.zero), zero);
+  L::Fill(255.0f, top);
+  const typename L::F none = {};
+  for (int i = 0; i < size; i += N) {
+    const int count = std::min(N, size - i);
+    typename L::F v;
+    LoadPart<N>(x + i, count, v);
+    v = v * inverse + zero;
+    v = v > none ? v : none;
+    v = v < top ? v : top;
+    v += magic;
+    typename L::U bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    const typename L::U8 bytes = __builtin_convertvector(bits & 0xffu, typename L::U8);
+    std::memcpy(out + i, &bytes, static_cast<size_t>(count));
+  }
+}
+
+template <int N>
+TRELLIS_LANES_INLINE void Tanh(typename Lanes<N>::F& x) {
+  // By e^(-2|x|), which never overflows.
+  using F = typename Lanes<N>::F;
+  const F none = {};
+  F e = x > none ? -2.0f * x : 2.0f * x;
+  Lanes<N>::Exp(e);
+  const F t = (1.0f - e) / (1.0f + e);
+  x = x > none ? t : -t;
+}
+
+// x * Phi(x) with erf by Abramowitz and Stegun 7.1.26: off by at most 1.5e-7 * |x| / 2.
+template <int N>
+TRELLIS_LANES_INLINE void Gelu(typename Lanes<N>::F& x) {
+  using F = typename Lanes<N>::F;
+  const F none = {};
+  F z = x * 0.70710678f;
+  z = z > none ? z : -z;
+  const F t = 1.0f / (z * 0.3275911f + 1.0f);
+  F p = t * 1.061405429f + -1.453152027f;
+  p = p * t + 1.421413741f;
+  p = p * t + -0.284496736f;
+  p = p * t + 0.254829592f;
+  F e = -(z * z);
+  Lanes<N>::Exp(e);
+  const F rest = p * t * e;  // 1 - erf|z|
+  const F twice_phi = x > none ? 2.0f - rest : rest;
+  x = x * 0.5f * twice_phi;
+}
+
+// Which one is known when this is compiled, and so outside the loop over a row.
+enum class After : uint8_t { kNothing, kGelu, kGeluTanh, kRelu };
+
+template <int N, After kAfter>
+TRELLIS_LANES_INLINE void FromBytes(const int32_t* products, ByteRow row, const ByteColumns& columns,
+                                    int size, float* out) {
+  using L = Lanes<N>;
+  for (int i = 0; i < size; i += N) {
+    const int count = std::min(N, size - i);
+    typename L::I p = {}, s = {};
+    std::memcpy(&p, products + i, count == N ? sizeof p : sizeof(int32_t) * static_cast<size_t>(count));
+    std::memcpy(&s, columns.sums + i, count == N ? sizeof s : sizeof(int32_t) * static_cast<size_t>(count));
+    p -= s * row.zero;
+    typename L::F scales, bias;
+    LoadPart<N>(columns.scales + i, count, scales);
+    LoadPart<N>(columns.bias + i, count, bias);
+    typename L::F v = __builtin_convertvector(p, typename L::F) * (scales * row.scale) + bias;
+    if constexpr (kAfter == After::kGelu) {
+      Gelu<N>(v);
+    } else if constexpr (kAfter == After::kGeluTanh) {
+      typename L::F t = 0.79788456f * (v + 0.044715f * v * v * v);
+      Tanh<N>(t);
+      v = 0.5f * v * (1.0f + t);
+    } else if constexpr (kAfter == After::kRelu) {
+      const typename L::F none = {};
+      v = v > none ? v : none;
+    }
+    StorePart<N>(v, count, out + i);
+  }
+}
+
+template <int N>
+TRELLIS_LANES_INLINE void FromBytes(const int32_t* products, ByteRow row, const ByteColumns& columns,
+                                    std::optional<Activation> activation, int size, float* out) {
+  if (!activation.has_value()) {
+    FromBytes<N, After::kNothing>(products, row, columns, size, out);
+  } else if (*activation == Activation::kGelu) {
+    FromBytes<N, After::kGelu>(products, row, columns, size, out);
+  } else if (*activation == Activation::kGeluTanh) {
+    FromBytes<N, After::kGeluTanh>(products, row, columns, size, out);
+  } else {
+    FromBytes<N, After::kRelu>(products, row, columns, size, out);
+  }
+}
+
+// One set of functions for each instruction set: N floats wide, with its target attribute.
+#define TRELLIS_ROW_KERNELS(NAME, N, TARGET)                                                             \
+  struct NAME {                                                                                          \
+    TARGET static void LayerNorm(float* x, const float* added, const float* gamma, const float* beta,    \
+                                 float eps, int size) {                                                  \
+      cpu::LayerNorm<N>(x, added, gamma, beta, eps, size);                                               \
+    }                                                                                                    \
+    TARGET static void ToBf16(const float* x, int size, uint16_t* out) { cpu::ToBf16<N>(x, size, out); } \
+    TARGET static ByteRow ToBytes(const float* x, int size, uint8_t* out) {                              \
+      ByteRow row;                                                                                       \
+      cpu::ToBytes<N>(x, size, out, row);                                                                \
+      return row;                                                                                        \
+    }                                                                                                    \
+    TARGET static void FromBytes(const int32_t* products, ByteRow row, const ByteColumns& columns,       \
+                                 std::optional<Activation> activation, int size, float* out) {           \
+      cpu::FromBytes<N>(products, row, columns, activation, size, out);                                  \
+    }                                                                                                    \
+    static constexpr RowKernels kKernels = {LayerNorm, ToBf16, ToBytes, FromBytes};                      \
+  };
+TRELLIS_ROW_KERNELS(PortableRows, 4, )
+#if defined(__x86_64__)
+TRELLIS_ROW_KERNELS(Avx2Rows, 8, TRELLIS_TARGET_AVX2)
+TRELLIS_ROW_KERNELS(Avx512Rows, 16, TRELLIS_TARGET_AVX512)
+#endif
+
+}  // namespace
+
+const RowKernels& RowKernelsOf(Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::kAvx512) return Avx512Rows::kKernels;
+  if (isa == Isa::kAvx2) return Avx2Rows::kKernels;
+#endif
+  (void)isa;
+  return PortableRows::kKernels;
+}
+
+}  // namespace trellis::engine::cpu
