@@ -1,12 +1,8 @@
 #include "serve/engine/weights.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <filesystem>
-#include <functional>
 #include <map>
-#include <numeric>
 #include <system_error>
 #include <utility>
 
@@ -23,7 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr char kOneFile[] = "model.safetensors";
 constexpr char kIndex[] = "model.safetensors.index.json";
-constexpr std::string_view kDtypeNames[] = {"F32", "F16", "BF16"};  // by Dtype
 
 // Of what a tensor was asked for, -1 is any extent.
 std::string Shown(std::span<const int64_t> shape) {
@@ -35,54 +30,7 @@ std::string Shown(std::span<const int64_t> shape) {
                       "]");
 }
 
-float FromHalf(uint16_t half) {
-  const uint32_t sign = uint32_t{half & 0x8000u} << 16;
-  const uint32_t exponent = half >> 10 & 31u;
-  const uint32_t mantissa = half & 0x3FFu;
-  if (exponent == 0) {  // zero and subnormal
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
-    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
-  }
-  const uint32_t wide = exponent == 31 ? 255u : exponent + (127u - 15u);
-  return std::bit_cast<float>(sign | wide << 23 | mantissa << 13);
-}
-
-float FromBrain(uint16_t brain) { return std::bit_cast<float>(uint32_t{brain} << 16); }
-
-// The bytes may lie unaligned.
-template <typename Convert>
-void Widen(std::span<const std::byte> bytes, std::span<float> out, Convert convert) {
-  const std::byte* from = bytes.data();
-  for (float& value : out) {
-    uint16_t narrow = 0;
-    std::memcpy(&narrow, from, sizeof(narrow));
-    from += sizeof(narrow);
-    value = convert(narrow);
-  }
-}
-
 }  // namespace
-
-size_t BytesOf(Dtype dtype) { return dtype == Dtype::kF32 ? 4 : 2; }
-std::string_view NameOf(Dtype dtype) { return kDtypeNames[static_cast<size_t>(dtype)]; }
-
-int64_t Tensor::elements() const {
-  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
-}
-
-void Tensor::CopyTo(std::span<float> out) const {
-  switch (dtype) {
-    case Dtype::kF32:
-      if (!bytes.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
-      break;
-    case Dtype::kF16:
-      Widen(bytes, out, FromHalf);
-      break;
-    case Dtype::kBf16:
-      Widen(bytes, out, FromBrain);
-      break;
-  }
-}
 
 struct Weights::Files {
   struct Listed {
@@ -112,8 +60,9 @@ absl::Status Weights::Files::Add(const std::string& path) {
     listed.tensor.bytes = entry.bytes;
     listed.dtype = entry.dtype;
     listed.file = path;
-    const auto* known = std::find(std::begin(kDtypeNames), std::end(kDtypeNames), entry.dtype);
-    if (known != std::end(kDtypeNames)) listed.tensor.dtype = static_cast<Dtype>(known - kDtypeNames);
+    for (const Dtype dtype : {Dtype::kF32, Dtype::kF16, Dtype::kBf16}) {
+      if (entry.dtype == NameOf(dtype)) listed.tensor.dtype = dtype;
+    }
   }
   maps.push_back(*std::move(map));
   return absl::OkStatus();
@@ -221,6 +170,9 @@ absl::StatusOr<const Tensor*> Weights::Find(std::string_view name, std::span<con
   const bool fits = std::equal(tensor.shape.begin(), tensor.shape.end(), shape.begin(), shape.end(),
                                [](int64_t is, int64_t wanted) { return wanted < 0 || is == wanted; });
   if (!fits) return wrong(absl::StrCat("shape ", Shown(tensor.shape), ", expected ", Shown(shape)));
+  if (const int64_t at = tensor.FirstNotFinite(); at >= 0) {
+    return wrong(absl::StrCat("element ", at, " is no finite number, expected all to be"));
+  }
   return &tensor;
 }
 

@@ -1,5 +1,5 @@
 // A checkpoint's tensors by name, from model.safetensors, one file or shards, memory-mapped: nothing is copied or
-// converted here, and what nobody touches stays on disk.
+// converted here, and what nobody asks for stays on disk.
 #ifndef TRELLIS_SERVE_ENGINE_WEIGHTS_H_
 #define TRELLIS_SERVE_ENGINE_WEIGHTS_H_
 
@@ -13,23 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "serve/engine/tensor.h"
 
 namespace trellis::engine {
-
-enum class Dtype : uint8_t { kF32, kF16, kBf16 };
-size_t BytesOf(Dtype dtype);
-std::string_view NameOf(Dtype dtype);  // as safetensors spells it
-
-struct Tensor {
-  std::string name;
-  Dtype dtype = Dtype::kF32;
-  std::vector<int64_t> shape;
-  std::span<const std::byte> bytes;  // row-major, little-endian, perhaps unaligned; valid as long as its Weights
-
-  int64_t elements() const;
-  // Element-wise conversion; `out` has elements() places.
-  void CopyTo(std::span<float> out) const;
-};
 
 class Weights {
  public:
@@ -43,7 +29,8 @@ class Weights {
   ~Weights();
 
   bool Has(std::string_view name) const;
-  // The tensor, if its shape is as given (-1: any extent). NotFound and InvalidArgument name tensor, shapes and dtype.
+  // The tensor, if its shape is as given (-1: any extent) and every value is finite: it is read once, all of it, which
+  // takes about as long as memory needs. NotFound and InvalidArgument name tensor, shapes, dtype or element.
   // NAME.LayerNorm.weight and .bias are also found under their older names, .gamma and .beta.
   absl::StatusOr<const Tensor*> Find(std::string_view name, std::span<const int64_t> shape) const;
   std::vector<std::string_view> names() const;  // sorted

@@ -17,10 +17,6 @@ size_t BytesOf(Precision precision) {
 }
 size_t BytesOf(Output output) { return output == Output::kBf16 ? sizeof(uint16_t) : sizeof(float); }
 
-bool AllFinite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
-}
-
 struct ByteWeight {
   std::vector<int8_t> bytes;
   std::vector<float> scales;
@@ -57,9 +53,6 @@ absl::StatusOr<Linear> Linear::Create(const MatmulShape& shape, const LinearPart
     return absl::InternalError(absl::StrCat("linear layer: ", parts.weight.size(), " weights and ",
                                             parts.bias.size(), " biases, expected ", area, " and ",
                                             shape.out));
-  }
-  if (!AllFinite(parts.weight) || !AllFinite(parts.bias)) {
-    return absl::InvalidArgumentError("a value that is not finite, expected finite weights");
   }
   Linear linear(shape, matmuls);
   if (auto status = linear.Pack(parts, threads); !status.ok()) return status;

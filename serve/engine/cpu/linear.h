@@ -17,15 +17,14 @@
 namespace trellis::engine::cpu {
 
 struct LinearParts {
-  std::span<const float> weight;  // [out, in], row-major
-  std::span<const float> bias;    // [out]
+  std::span<const float> weight;  // [out, in], row-major, finite
+  std::span<const float> bias;    // [out], finite
 };
 
 // Rows at `in` and `out` lie end to end. Both must have room for RowsRoom(rows) rows; what is beyond `rows`
 // is neither used nor kept.
 class Linear {
  public:
-  // A weight or bias that is not finite: InvalidArgument.
   static absl::StatusOr<Linear> Create(const MatmulShape& shape, const LinearParts& parts, Matmuls& matmuls,
                                        int threads);
 

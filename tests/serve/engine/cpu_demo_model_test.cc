@@ -1,8 +1,10 @@
-// The demo model against vectors that torch computed in float32: TRELLIS_EMBEDDING_MODEL names its folder,
-// TRELLIS_CASES the folder with embeddings_e5_small.jsonl. Skipped, and said so, without them.
+// The demo model (tools/fetch_model) against vectors that torch computed in float32: TRELLIS_CASES names the
+// folder with embeddings_e5_small.jsonl, TRELLIS_EMBEDDING_MODEL the model's if it is elsewhere. Skipped, and
+// said so, without them.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -34,6 +36,11 @@ std::vector<float> Floats(std::string_view base64) {
   return values;
 }
 
+std::string DemoModel() {
+  const char* const elsewhere = std::getenv("TRELLIS_EMBEDDING_MODEL");
+  return elsewhere != nullptr ? elsewhere : TRELLIS_SOURCE_DIR "/models/multilingual-e5-small";
+}
+
 double Dot(const std::vector<float>& a, const std::vector<float>& b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i) sum += double{a[i]} * double{b[i]};
@@ -43,11 +50,11 @@ double Dot(const std::vector<float>& a, const std::vector<float>& b) {
 class CpuDemoModel : public testing::TestWithParam<Bound> {};
 
 TEST_P(CpuDemoModel, VectorsAreTheReferences) {
-  const char* const folder = std::getenv("TRELLIS_EMBEDDING_MODEL");
   const char* const cases = std::getenv("TRELLIS_CASES");
-  if (folder == nullptr || cases == nullptr) {
-    GTEST_SKIP() << "SKIPPED: TRELLIS_EMBEDDING_MODEL or TRELLIS_CASES is not set: the demo model's vectors "
-                    "are NOT tested";
+  const std::string folder = DemoModel();
+  if (cases == nullptr || !std::filesystem::exists(folder + "/model.safetensors")) {
+    GTEST_SKIP() << "SKIPPED: TRELLIS_CASES is not set, or there is no " << folder
+                 << "/model.safetensors: the demo model's vectors are NOT tested";
   }
   if (const auto status = cpu::Supports(GetParam().precision); !status.ok())
     GTEST_SKIP() << "SKIPPED: " << status;

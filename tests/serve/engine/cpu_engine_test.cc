@@ -238,30 +238,48 @@ TEST_F(CpuEngineContract, BatchesThatAreNoneAreRefusedByName) {
   EXPECT_NE(refusal(Ids(kLongest + 1, 1), {}), "");
 }
 
-TEST_F(CpuEngineContract, MissingOddAndNonFiniteWeightsAreNamed) {
-  const auto refusal = [this] {
-    const auto engine = OpenCpuEngine(CpuEngineOptions{model_.Write(), cpu::Precision::kF32, 1});
-    EXPECT_FALSE(engine.ok());
-    return std::string(engine.status().message());
-  };
-  model_.SetFirst("encoder.layer.1.output.dense.weight", std::numeric_limits<float>::infinity());
-  EXPECT_NE(refusal().find("encoder.layer.1.output.dense."), std::string::npos);
-  model_.SetFirst("encoder.layer.1.output.dense.weight", 0);
+TEST_F(CpuEngineContract, MissingWeightsAreNamed) {
   model_.Remove("encoder.layer.0.attention.self.key.bias");
-  EXPECT_NE(refusal().find("encoder.layer.0.attention.self.key.bias"), std::string::npos);
+  const auto engine = OpenCpuEngine(CpuEngineOptions{model_.Write(), cpu::Precision::kF32, 1});
+  ASSERT_FALSE(engine.ok());
+  EXPECT_NE(engine.status().message().find("tensor encoder.layer.0.attention.self.key.bias: missing"),
+            absl::string_view::npos)
+      << engine.status();
 }
 
-TEST_F(CpuEngineContract, AWordVectorThatIsNotFiniteShowsInItsRowsAlone) {
-  model_.SetFirst("embeddings.word_embeddings.weight", std::numeric_limits<float>::quiet_NaN());
+TEST_F(CpuEngineContract, WeightsThatAreNotFiniteAreNamed) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::vector<std::string> names = model_.names();
+  ASSERT_GT(names.size(), 30u);
+  const float odd[] = {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity};
+  for (size_t i = 0; i < names.size(); ++i) {
+    model_.SetFirst(names[i], odd[i % 3]);
+    const auto engine = OpenCpuEngine(CpuEngineOptions{model_.Write(), cpu::Precision::kF32, 1});
+    ASSERT_FALSE(engine.ok()) << names[i];
+    EXPECT_EQ(engine.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(engine.status().message().find(
+                  absl::StrCat("tensor ", names[i], ": element 0 is no finite number, expected all to be")),
+              absl::string_view::npos)
+        << engine.status();
+    model_.SetFirst(names[i], 0.5f);
+  }
+  EXPECT_TRUE(OpenCpuEngine(CpuEngineOptions{model_.Write(), cpu::Precision::kF32, 1}).ok());
+}
+
+// Finite weights, whose sum overflows where they meet.
+TEST_F(CpuEngineContract, ValuesThatAreNotFiniteShowInTheirRowsAlone) {
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  model_.SetFirst("embeddings.word_embeddings.weight", kLargest);
+  model_.SetFirst("embeddings.token_type_embeddings.weight", kLargest);
   model_.Write();
   for (const cpu::Precision precision :
        {cpu::Precision::kF32, cpu::Precision::kBf16, cpu::Precision::kInt8}) {
     if (!cpu::Supports(precision).ok()) continue;
     const auto engine = Open(model_.folder(), precision, 1);
     CpuBatch batch;
-    batch.Add({7, 8});
-    batch.Add({7, 0, 8});
-    batch.Add({7, 8});
+    batch.Add({7, 8}, {}, {1, 1});
+    batch.Add({7, 0, 8}, {}, {1, 0, 1});
+    batch.Add({7, 8}, {}, {1, 1});
     const auto values = ValuesOf(*engine, batch);
     EXPECT_TRUE(std::isfinite(values[0][0]));
     EXPECT_TRUE(std::isnan(values[1][0])) << NameOf(precision);

@@ -48,6 +48,11 @@ class RandomModel {
   RandomModel(const RandomModel&) = delete;
 
   const std::string& folder() const { return folder_; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const Tensor& tensor : tensors_) names.push_back(tensor.name);
+    return names;
+  }
   // To write again without a tensor, or with another value in place of its first.
   void Remove(const std::string& name) {
     std::erase_if(tensors_, [&](const Tensor& tensor) { return tensor.name == name; });

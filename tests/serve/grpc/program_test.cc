@@ -134,7 +134,7 @@ TEST(Program, FlagsThatAreWrongAreNamed) {
   EXPECT_EQ(EndOf({"--metrics-listen", "::1:9100"}, said), 2);
   EXPECT_NE(said.find("--metrics-listen"), std::string::npos) << said;
   EXPECT_EQ(EndOf({"--engine", "abacus"}, said), 2);
-  EXPECT_NE(said.find("'abacus', expected one of: synthetic"), std::string::npos) << said;
+  EXPECT_NE(said.find("'abacus', expected one of: cpu, synthetic"), std::string::npos) << said;
   EXPECT_EQ(EndOf({"--engine", "synthetic:batch_us=soon"}, said), 2);
   EXPECT_NE(said.find("batch_us"), std::string::npos) << said;
   EXPECT_EQ(EndOf({}, said, {"TRELLIS_DRAIN_SECONDS=x"}), 2);

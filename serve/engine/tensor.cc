@@ -1,0 +1,96 @@
+#include "serve/engine/tensor.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+namespace trellis::engine {
+namespace {
+
+constexpr std::string_view kDtypeNames[] = {"F32", "F16", "BF16"};  // by Dtype
+
+float FromHalf(uint16_t half) {
+  const uint32_t sign = uint32_t{half & 0x8000u} << 16;
+  const uint32_t exponent = half >> 10 & 31u;
+  const uint32_t mantissa = half & 0x3FFu;
+  if (exponent == 0) {  // zero and subnormal
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
+    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
+  }
+  const uint32_t wide = exponent == 31 ? 255u : exponent + (127u - 15u);
+  return std::bit_cast<float>(sign | wide << 23 | mantissa << 13);
+}
+
+float FromBrain(uint16_t brain) { return std::bit_cast<float>(uint32_t{brain} << 16); }
+
+// The bytes may lie unaligned.
+template <typename Convert>
+void Widen(std::span<const std::byte> bytes, std::span<float> out, Convert convert) {
+  const std::byte* from = bytes.data();
+  for (float& value : out) {
+    uint16_t narrow = 0;
+    std::memcpy(&narrow, from, sizeof(narrow));
+    from += sizeof(narrow);
+    value = convert(narrow);
+  }
+}
+
+// Of the first value with all bits of `exponent` set; -1: there is none.
+template <typename Bits>
+int64_t FirstWith(Bits exponent, std::span<const std::byte> bytes) {
+  constexpr size_t kBlock = 2048;  // looked at without a branch, so that vector instructions can do it
+  const size_t count = bytes.size() / sizeof(Bits);
+  const auto has = [&](size_t i) {
+    Bits value;
+    std::memcpy(&value, bytes.data() + i * sizeof(Bits), sizeof(Bits));
+    return (value & exponent) == exponent;
+  };
+  for (size_t from = 0; from < count; from += kBlock) {
+    const size_t end = std::min(from + kBlock, count);
+    Bits found = 0;
+    for (size_t i = from; i < end; ++i) found = static_cast<Bits>(found | (has(i) ? 1 : 0));
+    for (size_t i = from; found != 0; ++i) {
+      if (has(i)) return static_cast<int64_t>(i);
+    }
+  }
+  return -1;
+}
+
+}  // namespace
+
+size_t BytesOf(Dtype dtype) { return dtype == Dtype::kF32 ? 4 : 2; }
+std::string_view NameOf(Dtype dtype) { return kDtypeNames[static_cast<size_t>(dtype)]; }
+
+int64_t Tensor::elements() const {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
+
+void Tensor::CopyTo(std::span<float> out) const {
+  switch (dtype) {
+    case Dtype::kF32:
+      if (!bytes.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
+      break;
+    case Dtype::kF16:
+      Widen(bytes, out, FromHalf);
+      break;
+    case Dtype::kBf16:
+      Widen(bytes, out, FromBrain);
+      break;
+  }
+}
+
+int64_t Tensor::FirstNotFinite() const {
+  switch (dtype) {
+    case Dtype::kF32:
+      return FirstWith<uint32_t>(0x7F800000, bytes);
+    case Dtype::kF16:
+      return FirstWith<uint16_t>(0x7C00, bytes);
+    case Dtype::kBf16:
+      return FirstWith<uint16_t>(0x7F80, bytes);
+  }
+  return -1;
+}
+
+}  // namespace trellis::engine
