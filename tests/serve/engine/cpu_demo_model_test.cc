@@ -1,5 +1,5 @@
 // The demo model (tools/fetch_model) against vectors that torch computed in float32: TRELLIS_CASES names the
-// folder with embeddings_e5_small.jsonl, TRELLIS_EMBEDDING_MODEL the model's if it is elsewhere. Skipped, and
+// folder with embeddings_e5_small.jsonl, TRELLIS_MODEL the model's if it is elsewhere. Skipped, and
 // said so, without them.
 #include <algorithm>
 #include <cmath>
@@ -37,7 +37,7 @@ std::vector<float> Floats(std::string_view base64) {
 }
 
 std::string DemoModel() {
-  const char* const elsewhere = std::getenv("TRELLIS_EMBEDDING_MODEL");
+  const char* const elsewhere = std::getenv("TRELLIS_MODEL");
   return elsewhere != nullptr ? elsewhere : TRELLIS_SOURCE_DIR "/models/multilingual-e5-small";
 }
 
