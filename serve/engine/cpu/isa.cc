@@ -1,13 +1,18 @@
 #include "serve/engine/cpu/isa.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "serve/engine/cpu/matmul.h"
 
 namespace trellis::engine::cpu {
+namespace {
 
-Isa BestIsa() {
+Isa Detect() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -17,6 +22,23 @@ Isa BestIsa() {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Isa::kAvx2;
 #endif
   return Isa::kPortable;
+}
+
+Isa Choose() {
+  const Isa best = Detect();
+  const char* const forced = std::getenv("TRELLIS_ISA");
+  if (forced == nullptr) return best;
+  for (const auto& [name, isa] : {std::pair{"portable", Isa::kPortable}, {"avx2", Isa::kAvx2}}) {
+    if (name == std::string_view(forced)) return std::min(isa, best);
+  }
+  return best;
+}
+
+}  // namespace
+
+Isa BestIsa() {
+  static const Isa best = Choose();
+  return best;
 }
 
 std::vector<Isa> AllIsas() {
@@ -50,9 +72,9 @@ absl::Status Supports(Precision precision) {
   if (has && HasProducts(precision)) return absl::OkStatus();
   // Without VNNI the products of unsigned and signed bytes saturate; without avx512_bf16 they are emulated.
   const char* const missing = precision == Precision::kBf16 ? "avx512_bf16" : "avx512_vnni";
-  return absl::UnimplementedError(absl::StrCat("dtype=", std::string(NameOf(precision)),
-                                               ": this processor has no ", missing,
-                                               " (or ONEDNN_MAX_CPU_ISA hides it), expected dtype=f32"));
+  return absl::UnimplementedError(
+      absl::StrCat("dtype=", std::string(NameOf(precision)), ": this processor has no ", missing,
+                   " (or TRELLIS_ISA or ONEDNN_MAX_CPU_ISA hides it), expected dtype=f32"));
 }
 
 }  // namespace trellis::engine::cpu

@@ -13,7 +13,7 @@ namespace trellis::engine::cpu {
 // For our own kernels. The matrix products are oneDNN's, which chooses for itself.
 enum class Isa : uint8_t { kPortable, kAvx2, kAvx512 };
 
-Isa BestIsa();
+Isa BestIsa();               // TRELLIS_ISA=portable|avx2 in the environment asks for less
 std::vector<Isa> AllIsas();  // those of this machine, the best last
 
 enum class Precision : uint8_t { kF32, kBf16, kInt8 };
