@@ -1,5 +1,6 @@
 // How long the CPU engine takes for batches of one shape: from Step to the end of Wait, on token ids, nothing
 // else running. Ids are random, which for the engine's work makes no difference. One line of JSON a shape.
+// With --batches it is driven from outside instead: batch_commands.h.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "bench/serve/batch_commands.h"
 #include "serve/engine/cpu/cpu_engine.h"
 
 namespace trellis::engine {
@@ -49,28 +51,17 @@ std::vector<Shape> ShapesOf(const std::vector<std::string>& names, int longest) 
   return shapes;
 }
 
-struct Rows {
-  std::vector<int32_t> ids, cu_seqlens{0};
-  std::vector<RowTask> tasks;
-  PackedBatch view() const { return {ids, {}, cu_seqlens, tasks}; }
-};
-
 Rows RowsOf(const Shape& shape, int32_t vocab_size) {
   Rows rows;
   std::mt19937 random(2);
   for (const int tokens : shape.rows) {
+    std::vector<int32_t> row;
     for (int i = 0; i < tokens; ++i) {
-      rows.ids.push_back(static_cast<int32_t>(random() % static_cast<uint32_t>(vocab_size)));
+      row.push_back(static_cast<int32_t>(random() % static_cast<uint32_t>(vocab_size)));
     }
-    rows.cu_seqlens.push_back(static_cast<int32_t>(rows.ids.size()));
-    rows.tasks.emplace_back();
+    rows.Add(row);
   }
   return rows;
-}
-
-absl::Status Once(Engine& engine, const Rows& rows) {
-  auto result = engine.Step(rows.view());
-  return result.ok() ? (*result)->Wait() : result.status();
 }
 
 int Fail(const absl::Status& status) {
@@ -80,40 +71,41 @@ int Fail(const absl::Status& status) {
 
 int Main(int argc, char** argv) {
   CLI::App app("Times the CPU engine.", "cpu_engine_bench");
-  std::string engine_spec;
+  std::string engine_spec, batches_path;
   std::vector<std::string> names = {"1x16", "1x128", "1x512", "32x128", "16x512", "ragged"};
   double seconds = 1;
   app.add_option("engine", engine_spec, "FOLDER[,dtype=...,threads=N]")->required();
   app.add_option("--shapes", names, "ROWSxTOKENS or ragged")->delimiter(',')->capture_default_str();
   app.add_option("--seconds", seconds, "for each shape, after one batch that is not timed")
       ->capture_default_str();
+  app.add_option("--batches", batches_path, "a file of batches: in place of shapes, commands on stdin");
   CLI11_PARSE(app, argc, argv);
 
   const auto begin = Clock::now();
   auto engine = OpenCpuEngine(engine_spec);
   if (!engine.ok()) return Fail(engine.status());
   const EngineLimits& limits = (*engine)->limits();
-  if (const auto status = Once(**engine, RowsOf({"", {5}}, limits.vocab_size)); !status.ok())
-    return Fail(status);
-  std::printf("{\"engine\": \"%s\", \"seconds_to_first_vector\": %.3f}\n", engine_spec.c_str(),
-              Seconds(Clock::now() - begin));
+  if (const auto first = Time(**engine, RowsOf({"", {5}}, limits.vocab_size), 0, 1); !first.ok())
+    return Fail(first.status());
+  std::printf("{\"engine\": \"%s\", \"load\": %.3f}\n", engine_spec.c_str(), Seconds(Clock::now() - begin));
+  std::fflush(stdout);
+  if (!batches_path.empty()) {
+    const auto batches = ReadBatches(batches_path);
+    if (!batches.ok()) return Fail(batches.status());
+    const auto status = RunCommands(**engine, *batches);
+    return status.ok() ? 0 : Fail(status);
+  }
 
   for (const Shape& shape : ShapesOf(names, limits.max_row_tokens)) {
     const Rows rows = RowsOf(shape, limits.vocab_size);
-    if (const auto status = Once(**engine, rows); !status.ok()) return Fail(status);
-    std::vector<double> times;
-    for (double sum = 0; sum < seconds || times.size() < 3; sum += times.back()) {
-      const auto start = Clock::now();
-      if (const auto status = Once(**engine, rows); !status.ok()) return Fail(status);
-      times.push_back(Seconds(Clock::now() - start));
-    }
-    std::sort(times.begin(), times.end());
-    const double median = times[times.size() / 2];
+    if (const auto warm = Time(**engine, rows, 0, 1); !warm.ok()) return Fail(warm.status());
+    const auto timing = Time(**engine, rows, seconds, 3);
+    if (!timing.ok()) return Fail(timing.status());
     std::printf(
-        "{\"shape\": \"%s\", \"tokens\": %zu, \"batches\": %zu, \"ms\": %.3f, \"least_ms\": %.3f, "
-        "\"tokens_per_second\": %.0f}\n",
-        shape.name.c_str(), rows.ids.size(), times.size(), median * 1e3, times.front() * 1e3,
-        static_cast<double>(rows.ids.size()) / median);
+        "{\"shape\": \"%s\", \"tokens\": %zu, \"batches\": %d, \"ms\": %.3f, \"least_ms\": %.3f, "
+        "\"cpu_ms\": %.3f, \"tokens_per_second\": %.0f}\n",
+        shape.name.c_str(), rows.ids.size(), timing->runs, timing->median * 1e3, timing->least * 1e3,
+        timing->cpu * 1e3, static_cast<double>(rows.ids.size()) / timing->median);
     std::fflush(stdout);
   }
   return 0;
