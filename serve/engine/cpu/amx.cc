@@ -1,5 +1,7 @@
 #include "serve/engine/cpu/amx.h"
 
+#include "serve/engine/cpu/matmul.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
@@ -18,12 +20,14 @@ namespace {
 constexpr long kRequestPermission = 0x1023;
 constexpr long kTileState = 18;
 
-bool Detect() {
+constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24, kInt8 = 1u << 25;
+
+// Which of these there are and may be used.
+unsigned Detect() {
   unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-  constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24;
-  if ((d & kBf16) == 0 || (d & kTile) == 0) return false;
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileState) == 0;
+  if (!AllowsAmx() || __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTile) == 0) return 0;
+  if (syscall(SYS_arch_prctl, kRequestPermission, kTileState) != 0) return 0;
+  return d & (kBf16 | kInt8);
 }
 
 // Palette 1 of the instruction's operand.
@@ -43,15 +47,16 @@ __attribute__((target("amx-tile"))) void Release() { _tile_release(); }
 
 }  // namespace
 
-bool HasAmxBf16() {
-  static const bool has = Detect();
-  return has;
+bool HasAmx(Precision precision) {
+  static const unsigned has = Detect();
+  if (precision == Precision::kF32) return false;
+  return (has & (precision == Precision::kInt8 ? kInt8 : kBf16)) != 0;
 }
 
 AmxTiles::AmxTiles() { Configure(); }
 AmxTiles::~AmxTiles() { Release(); }
 #else
-bool HasAmxBf16() { return false; }
+bool HasAmx(Precision) { return false; }
 AmxTiles::AmxTiles() = default;
 AmxTiles::~AmxTiles() = default;
 #endif

@@ -39,40 +39,102 @@ uint16_t* TileAt(uint16_t* factor, int column, int depth, int padded_depth) {
   return factor + panel + tile * kTileValues;
 }
 
+typedef uint32_t Pairs __attribute__((vector_size(64)));  // of a row's values
+typedef uint16_t Values __attribute__((vector_size(64)));
+
+TRELLIS_LANES_INLINE void LoadValues(const uint16_t* from, int count, Values& v) {
+  if (count >= kBlock) {
+    std::memcpy(&v, from, sizeof v);
+  } else {
+    v = Values{};
+    if (count > 0) std::memcpy(&v, from, sizeof(uint16_t) * static_cast<size_t>(count));
+  }
+}
+
+// 16 rows of 16 pairs to 16 pairs of 16 rows.
+TRELLIS_TARGET_BF16 void Transpose(Pairs (&r)[16]) {
+  Pairs t[16];
+  TRELLIS_UNROLL
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+    t[i + 1] =
+        __builtin_shufflevector(r[i], r[i + 1], 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+  }
+  // Each now has columns 4q and 4q + 1, or 4q + 2 and 4q + 3, of two rows in its q-th quarter.
+  TRELLIS_UNROLL
+  for (int i = 0; i < 16; i += 4) {
+    TRELLIS_UNROLL
+    for (int j = 0; j < 2; ++j) {
+      r[i + 2 * j] = __builtin_shufflevector(t[i + j], t[i + j + 2], 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25,
+                                             12, 13, 28, 29);
+      r[i + 2 * j + 1] = __builtin_shufflevector(t[i + j], t[i + j + 2], 2, 3, 18, 19, 6, 7, 22, 23, 10, 11,
+                                                 26, 27, 14, 15, 30, 31);
+    }
+  }
+  // r[4g + c] has column 4q + c of rows 4g to 4g + 3 in its q-th quarter.
+  TRELLIS_UNROLL
+  for (int c = 0; c < 4; ++c) {
+    const Pairs even_low =
+        __builtin_shufflevector(r[c], r[c + 4], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    const Pairs odd_low =
+        __builtin_shufflevector(r[c], r[c + 4], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    const Pairs even_high = __builtin_shufflevector(r[c + 8], r[c + 12], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18,
+                                                    19, 24, 25, 26, 27);
+    const Pairs odd_high = __builtin_shufflevector(r[c + 8], r[c + 12], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21,
+                                                   22, 23, 28, 29, 30, 31);
+    // even: quarters 0 and 2 of one four of rows, then those of the next.
+    t[c] = __builtin_shufflevector(even_low, even_high, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26,
+                                   27);
+    t[c + 8] = __builtin_shufflevector(even_low, even_high, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28,
+                                       29, 30, 31);
+    t[c + 4] =
+        __builtin_shufflevector(odd_low, odd_high, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    t[c + 12] = __builtin_shufflevector(odd_low, odd_high, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29,
+                                        30, 31);
+  }
+  TRELLIS_UNROLL
+  for (int i = 0; i < 16; ++i) r[i] = t[i];
+}
+
 // Keys are columns, their dims the depth.
-void PackKeys(const Bf16HeadOfRow& head, int padded_tokens, int padded_dim, uint16_t* keys) {
-  for (int token = 0; token < padded_tokens; ++token) {
-    const uint16_t* const key =
-        head.keys + static_cast<size_t>(std::min(token, head.tokens - 1)) * head.stride;
-    const int dims = token < head.tokens ? head.head_dim : 0;
+TRELLIS_TARGET_BF16 void PackKeys(const Bf16HeadOfRow& head, int padded_tokens, int padded_dim,
+                                  uint16_t* keys) {
+  for (int token = 0; token < padded_tokens; token += kTileColumns) {
     for (int d = 0; d < padded_dim; d += kBlock) {
-      uint16_t* const to = TileAt(keys, token, d, padded_dim) + token % kTileColumns * 2;
-      uint16_t padded[kBlock] = {};
-      const int count = std::clamp(dims - d, 0, kBlock);
-      std::memcpy(padded, key + d, sizeof(uint16_t) * static_cast<size_t>(count));
-      for (int pair = 0; pair < kBlock / 2; ++pair) std::memcpy(to + pair * 32, padded + pair * 2, 4);
+      Pairs rows[kTileColumns];
+      TRELLIS_UNROLL
+      for (int i = 0; i < kTileColumns; ++i) {
+        Values v = {};
+        if (token + i < head.tokens)
+          LoadValues(head.keys + static_cast<size_t>(token + i) * head.stride + d, head.head_dim - d, v);
+        std::memcpy(&rows[i], &v, sizeof v);
+      }
+      Transpose(rows);
+      std::memcpy(TileAt(keys, token, d, padded_dim), rows, sizeof rows);
     }
   }
 }
 
 // Dims are columns, tokens the depth.
-void PackValues(const Bf16HeadOfRow& head, int padded_tokens, int padded_dim, uint16_t* values) {
-  static constexpr uint16_t kNone[kTileColumns] = {};
+TRELLIS_TARGET_BF16 void PackValues(const Bf16HeadOfRow& head, int padded_tokens, int padded_dim,
+                                    uint16_t* values) {
   for (int token = 0; token < padded_tokens; token += 2) {
-    for (int d = 0; d < padded_dim; d += kTileColumns) {
-      uint16_t* const to = TileAt(values, d, token, padded_tokens) + token % kBlock * kTileColumns;
-      const int count = std::clamp(head.head_dim - d, 0, kTileColumns);
-      uint16_t rows[2][kTileColumns] = {};
+    for (int d = 0; d < padded_dim; d += kBlock) {
+      Values rows[2] = {};
       for (int i = 0; i < 2; ++i) {
-        const bool there = token + i < head.tokens && count > 0;
-        const uint16_t* const from =
-            there ? head.values + static_cast<size_t>(token + i) * head.stride + d : kNone;
-        std::memcpy(rows[i], from, sizeof(uint16_t) * static_cast<size_t>(there ? count : 0));
+        if (token + i < head.tokens)
+          LoadValues(head.values + static_cast<size_t>(token + i) * head.stride + d, head.head_dim - d,
+                     rows[i]);
       }
-      for (int n = 0; n < kTileColumns; ++n) {
-        to[2 * n] = rows[0][n];
-        to[2 * n + 1] = rows[1][n];
-      }
+      const Values low =
+          __builtin_shufflevector(rows[0], rows[1], 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8,
+                                  40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47);
+      const Values high =
+          __builtin_shufflevector(rows[0], rows[1], 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54,
+                                  23, 55, 24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63);
+      uint16_t* const to = TileAt(values, d, token, padded_tokens) + token % kBlock * kTileColumns;
+      std::memcpy(to, &low, sizeof low);
+      std::memcpy(to + kTileValues, &high, sizeof high);
     }
   }
 }
@@ -197,9 +259,37 @@ TRELLIS_TARGET_BF16 float Soften(float* row, int tokens, int padded_tokens, floa
   return L::Sum(sums[0] + sums[1]);
 }
 
+// `count` values of a head's vector from dimension `d` on.
+TRELLIS_TARGET_BF16 void WriteRow(const float* values, float factor, int count, const Bf16HeadOut& out,
+                                  int token, int d) {
+  using L = Lanes<16>;
+  L::F low, high;
+  L::Load(values, low);
+  L::Load(values + 16, high);
+  low *= factor;
+  high *= factor;
+  const size_t place = static_cast<size_t>(token) * out.stride + static_cast<size_t>(d);
+  if (out.bf16 != nullptr) {
+    const __m512bh both = _mm512_cvtne2ps_pbh(high, low);
+    if (count == kBlock) {
+      std::memcpy(out.bf16 + place, &both, sizeof both);
+    } else {
+      std::memcpy(out.bf16 + place, &both, sizeof(uint16_t) * static_cast<size_t>(count));
+    }
+  } else if (count == kBlock) {
+    L::Store(low, out.numbers + place);
+    L::Store(high, out.numbers + place + 16);
+  } else {
+    float both[kBlock];
+    L::Store(low, both);
+    L::Store(high, both + 16);
+    std::memcpy(out.numbers + place, both, sizeof(float) * static_cast<size_t>(count));
+  }
+}
+
 template <typename By>
-TRELLIS_TARGET_BF16 void Attend(const Bf16HeadOfRow& head, Bf16AttentionScratch& scratch, float* out,
-                                size_t out_stride) {
+TRELLIS_TARGET_BF16 void Attend(const Bf16HeadOfRow& head, Bf16AttentionScratch& scratch,
+                                const Bf16HeadOut& out) {
   const int padded_tokens = RoundUp(head.tokens, kBlock), padded_dim = RoundUp(head.head_dim, kBlock);
   // Rows a power of two apart would share the same few places of the cache.
   const int score_stride = padded_tokens + 16, weight_stride = padded_tokens + 32;
@@ -215,13 +305,20 @@ TRELLIS_TARGET_BF16 void Attend(const Bf16HeadOfRow& head, Bf16AttentionScratch&
   [[maybe_unused]] const typename By::Tiles tiles;
   for (int from = 0; from < head.tokens; from += kBlock) {
     const int rows = std::min(kBlock, head.tokens - from);
-    std::memset(queries, 0, sizeof(uint16_t) * Area(kBlock, padded_dim));
-    for (int r = 0; r < rows; ++r) {
-      std::memcpy(queries + Area(r, padded_dim), head.queries + static_cast<size_t>(from + r) * head.stride,
-                  sizeof(uint16_t) * static_cast<size_t>(head.head_dim));
+    const uint16_t* left = head.queries + static_cast<size_t>(from) * head.stride;
+    size_t left_stride = head.stride;
+    if (rows < kBlock || head.head_dim < padded_dim) {  // filled up
+      std::memset(queries, 0, sizeof(uint16_t) * Area(kBlock, padded_dim));
+      for (int r = 0; r < rows; ++r) {
+        std::memcpy(queries + Area(r, padded_dim), left + static_cast<size_t>(r) * head.stride,
+                    sizeof(uint16_t) * static_cast<size_t>(head.head_dim));
+      }
+      left = queries;
+      left_stride = static_cast<size_t>(padded_dim);
     }
     for (int t = 0; t < padded_tokens; t += kBlock) {
-      By::Multiply(queries, padded_dim, keys + Area(t, padded_dim), padded_dim, scores + t, score_stride);
+      By::Multiply(left, static_cast<int>(left_stride), keys + Area(t, padded_dim), padded_dim, scores + t,
+                   score_stride);
     }
     float inverse[kBlock];
     for (int r = 0; r < rows; ++r) {
@@ -231,10 +328,7 @@ TRELLIS_TARGET_BF16 void Attend(const Bf16HeadOfRow& head, Bf16AttentionScratch&
     for (int d = 0; d < padded_dim; d += kBlock) {
       By::Multiply(weights, weight_stride, values + Area(d, padded_tokens), padded_tokens, mixed, kBlock);
       const int count = std::min(kBlock, head.head_dim - d);
-      for (int r = 0; r < rows; ++r) {
-        float* const to = out + static_cast<size_t>(from + r) * out_stride + d;
-        for (int i = 0; i < count; ++i) to[i] = mixed[r * kBlock + i] * inverse[r];
-      }
+      for (int r = 0; r < rows; ++r) WriteRow(mixed + r * kBlock, inverse[r], count, out, from + r, d);
     }
   }
 }
@@ -245,7 +339,7 @@ std::vector<Bf16AttendFn> AllBf16Attends() {
   std::vector<Bf16AttendFn> all;
   if (!Supports(Precision::kBf16).ok()) return all;
   all.push_back(Attend<ByVectors>);
-  if (HasAmxBf16()) all.push_back(Attend<ByAmx>);
+  if (HasAmx(Precision::kBf16)) all.push_back(Attend<ByAmx>);
   return all;
 }
 

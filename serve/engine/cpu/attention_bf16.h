@@ -27,8 +27,15 @@ struct Bf16AttentionScratch {
   Aligned<float> scores, mixed;
 };
 
-using Bf16AttendFn = void (*)(const Bf16HeadOfRow& head, Bf16AttentionScratch& scratch, float* out,
-                              size_t out_stride);
+// Where the head's vectors go, `stride` values apart: to one of the two.
+struct Bf16HeadOut {
+  float* numbers = nullptr;
+  uint16_t* bf16 = nullptr;
+  size_t stride = 0;
+};
+
+using Bf16AttendFn = void (*)(const Bf16HeadOfRow& head, Bf16AttentionScratch& scratch,
+                              const Bf16HeadOut& out);
 
 // Those of this machine, the best last; empty if it has no instructions for bf16.
 std::vector<Bf16AttendFn> AllBf16Attends();

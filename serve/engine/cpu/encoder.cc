@@ -52,7 +52,14 @@ absl::Status Encoder::ReadLayer(const Weights& weights, const std::string& name,
   const std::string self = "attention.self.";
   // Bytes become numbers again after each product: their activations are rounded in a pass of its own.
   const Output wide = precision_ == Precision::kBf16 ? Output::kBf16 : Output::kF32;
-  auto qkv = linear({self + "query.", self + "key.", self + "value."}, hidden, 3 * hidden, wide, {});
+  if (precision_ == Precision::kInt8) {
+    heads_are_bf16_ = bf16_attend_ != nullptr &&
+                      Linear::RoundsBytes({hidden, 3 * hidden, 3 * hidden, precision_, Output::kBf16, {}});
+  } else {
+    heads_are_bf16_ = precision_ == Precision::kBf16;
+  }
+  auto qkv = linear({self + "query.", self + "key.", self + "value."}, hidden, 3 * hidden,
+                    heads_are_bf16_ ? Output::kBf16 : Output::kF32, {});
   if (!qkv.ok()) return qkv.status();
   auto attention_output = linear({"attention.output.dense."}, hidden, hidden, Output::kF32, {});
   if (!attention_output.ok()) return attention_output.status();
@@ -73,7 +80,7 @@ void Encoder::Reserve(int tokens) {
   const int room = Linear::RowsRoom(tokens), hidden = config_.hidden;
   space_.hidden.Reserve(Area(room, hidden));
   space_.branch.Reserve(Area(room, hidden));
-  if (precision_ != Precision::kBf16) space_.heads.Reserve(Area(room, 3 * hidden));
+  if (!heads_are_bf16_) space_.heads.Reserve(Area(room, 3 * hidden));
   if (bf16_attend_ != nullptr) space_.bf16_heads.Reserve(Area(room, 3 * hidden));
   space_.mixed.Reserve(Area(room, hidden));
   space_.positions.resize(static_cast<size_t>(room));
@@ -139,19 +146,23 @@ Head Encoder::HeadOf(const Group& group, int row, int head, const Number* heads)
 
 void Encoder::Attend(const Group& group) {
   const int heads = config_.heads, hidden = config_.hidden;
+  // In bf16 the vectors come as the next product reads them.
+  const bool lowers = precision_ == Precision::kBf16;
+  auto* const lowered = reinterpret_cast<uint16_t*>(space_.input.values.get());
   crew_->For(group.num_rows() * heads, [&](int task, int thread) {
     const int row = task / heads, head = task % heads;
-    float* const out = space_.mixed.get() + Area(group.row_begin(row), hidden) + Area(head, hidden / heads);
+    const size_t place = Area(group.row_begin(row), hidden) + Area(head, hidden / heads);
     const auto stride = static_cast<size_t>(hidden);
     if (bf16_attend_ != nullptr) {
+      const Bf16HeadOut out{space_.mixed.get() + place, lowers ? lowered + place : nullptr, stride};
       bf16_attend_(HeadOf<Bf16HeadOfRow>(group, row, head, space_.bf16_heads.get()),
-                   bf16_scratch_[static_cast<size_t>(thread)], out, stride);
+                   bf16_scratch_[static_cast<size_t>(thread)], out);
     } else {
       attend_(HeadOf<HeadOfRow>(group, row, head, space_.heads.get()), scratch_[static_cast<size_t>(thread)],
-              out, stride);
+              space_.mixed.get() + place, stride);
     }
   });
-  if (precision_ == Precision::kF32) return;
+  if (precision_ == Precision::kF32 || lowers) return;
   constexpr int kBlock = 16;
   const int tokens = group.num_tokens();
   crew_->For((tokens + kBlock - 1) / kBlock, [&](int block, int) {
@@ -178,8 +189,8 @@ std::span<const float> Encoder::Run(const Group& group) {
   float* const branch = space_.branch.get();
   for (const Layer& layer : layers_) {
     Apply(layer.queries_keys_values, space_.hidden.get(), space_.input, tokens,
-          precision_ == Precision::kBf16 ? static_cast<void*>(bf16_heads) : heads, [&](int token) {
-            if (precision_ != Precision::kInt8 || bf16_attend_ == nullptr) return;
+          heads_are_bf16_ ? static_cast<void*>(bf16_heads) : heads, [&](int token) {
+            if (heads_are_bf16_ || bf16_attend_ == nullptr) return;
             const size_t place = Area(token, 3 * hidden);
             kernels_->to_bf16(heads + place, 3 * hidden, bf16_heads + place);
           });

@@ -84,6 +84,7 @@ class Encoder {
   Bf16AttendFn bf16_attend_ = nullptr;  // null: attend_
   Embeddings embeddings_;
   std::vector<Layer> layers_;
+  bool heads_are_bf16_ = false;  // as the products make them
   Space space_;
   std::vector<AttentionScratch> scratch_;           // by thread
   std::vector<Bf16AttentionScratch> bf16_scratch_;  // by thread

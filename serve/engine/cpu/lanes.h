@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #define TRELLIS_LANES_INLINE [[gnu::always_inline]] inline
 #if defined(__x86_64__)
@@ -47,15 +48,16 @@ struct Lanes : Vectors<N> {
   TRELLIS_LANES_INLINE static void Store(const F& v, float* to) { std::memcpy(to, &v, sizeof v); }
   TRELLIS_LANES_INLINE static void Fill(float value, F& v) { v = F{} + value; }
 
+  // In halves: lane by lane would be one long chain.
   TRELLIS_LANES_INLINE static float Sum(const F& v) {
-    float sum = 0;
-    for (int i = 0; i < N; ++i) sum += v[i];
-    return sum;
+    F sum = v;
+    AddTurned<N / 2>(sum);
+    return sum[0];
   }
   TRELLIS_LANES_INLINE static float Max(const F& v) {
-    float most = v[0];
-    for (int i = 1; i < N; ++i) most = v[i] > most ? v[i] : most;
-    return most;
+    F most = v;
+    MaxTurned<N / 2>(most);
+    return most[0];
   }
 
   // e^x for x <= 88; what would be below the smallest normal number is about that. Within 2 ulp.
@@ -82,6 +84,26 @@ struct Lanes : Vectors<N> {
     std::memcpy(&exponent, &shifted, sizeof exponent);
     bits += exponent << 23;
     std::memcpy(&x, &bits, sizeof bits);
+  }
+
+ private:
+  template <int kBy, int... I>
+  TRELLIS_LANES_INLINE static void Turn(const F& v, F& turned, std::integer_sequence<int, I...>) {
+    turned = __builtin_shufflevector(v, v, ((I + kBy) % N)...);
+  }
+  template <int kBy>
+  TRELLIS_LANES_INLINE static void AddTurned(F& v) {
+    F turned;
+    Turn<kBy>(v, turned, std::make_integer_sequence<int, N>());
+    v += turned;
+    if constexpr (kBy > 1) AddTurned<kBy / 2>(v);
+  }
+  template <int kBy>
+  TRELLIS_LANES_INLINE static void MaxTurned(F& v) {
+    F turned;
+    Turn<kBy>(v, turned, std::make_integer_sequence<int, N>());
+    v = turned > v ? turned : v;
+    if constexpr (kBy > 1) MaxTurned<kBy / 2>(v);
   }
 };
 

@@ -23,6 +23,9 @@ struct ByteWeight {
   std::vector<int32_t> sums;
 };
 
+// Less than this is 0: one divided by its scale may be no number.
+constexpr float kNothing = 1e-30f;
+
 // Each output column by itself, symmetric.
 ByteWeight ToBytes(std::span<const float> weight, int in, int out) {
   ByteWeight result{std::vector<int8_t>(weight.size()), {}, {}};
@@ -31,12 +34,15 @@ ByteWeight ToBytes(std::span<const float> weight, int in, int out) {
         weight.subspan(static_cast<size_t>(o) * static_cast<size_t>(in), static_cast<size_t>(in));
     float most = 0;
     for (const float w : column) most = std::max(most, std::abs(w));
-    const float scale = most > 0 ? most / 127.0f : 1.0f;
+    const float scale = most > kNothing ? most / 127.0f : 1.0f, inverse = 1.0f / scale;
+    int8_t* const bytes = result.bytes.data() + static_cast<size_t>(o) * static_cast<size_t>(in);
     int32_t sum = 0;
     for (size_t i = 0; i < column.size(); ++i) {
-      const auto byte = static_cast<int8_t>(std::lrint(column[i] / scale));
-      result.bytes[static_cast<size_t>(o) * static_cast<size_t>(in) + i] = byte;
-      sum += byte;
+      // Adding 1.5 * 2^23 rounds to a whole number; std::lrint would be called for each.
+      constexpr float kMagic = 12582912.0f;
+      const auto whole = static_cast<int32_t>((column[i] * inverse + kMagic) - kMagic);
+      bytes[i] = static_cast<int8_t>(whole);
+      sum += whole;
     }
     result.scales.push_back(scale);
     result.sums.push_back(sum);
@@ -67,6 +73,13 @@ absl::Status Linear::Pack(const LinearParts& parts, int threads) {
     sums_ = std::move(bytes.sums);
     bias_.assign(parts.bias.begin(), parts.bias.end());
   }
+  if (AmxWeight::Suits(shape_)) {
+    if (shape_.precision == Precision::kInt8) {
+      tiles_.emplace(bytes.bytes, scales_, sums_, bias_, shape_.in);
+    } else {
+      tiles_.emplace(parts.weight, parts.bias, shape_.in);
+    }
+  }
   const int wanted = std::clamp(shape_.out / kStripColumns, 1, threads);
   // Whole blocks of columns, so that no strip but the last has a rest.
   const int blocks = (shape_.out + kStripColumns - 1) / kStripColumns;
@@ -77,6 +90,10 @@ absl::Status Linear::Pack(const LinearParts& parts, int threads) {
     shape.out_stride = shape_.out;
     const auto begin = static_cast<size_t>(from) * static_cast<size_t>(shape_.in);
     const auto size = static_cast<size_t>(shape.out) * static_cast<size_t>(shape_.in);
+    if (tiles_.has_value()) {
+      strips_.push_back({shape, from, {}});
+      continue;
+    }
     absl::StatusOr<PackedWeight> weight;
     if (shape_.precision == Precision::kInt8) {
       shape.output = Output::kInt32;
@@ -98,7 +115,12 @@ void Linear::RunStrip(const Strip& strip, const Work& work, int from, int end, i
   const auto* const in = static_cast<const std::byte*>(work.in) + row * in_bytes;
   auto* const target = static_cast<std::byte*>(work.out) +
                        (row * out + static_cast<size_t>(strip.from)) * BytesOf(shape_.output);
-  matmuls_->Run(strip.shape, strip.weight, in, end - from, target, thread);
+  if (tiles_.has_value()) {
+    tiles_->Multiply(in, work.byte_rows.data() + row, end - from, strip.from, strip.shape.out,
+                     shape_.activation, shape_.output, target, out);
+    return;
+  }
+  matmuls_->Run(strip.shape, *strip.weight, in, end - from, target, thread);
   if (shape_.precision != Precision::kInt8) return;
   const RowKernels& kernels = RowKernelsOf(BestIsa());
   const ByteColumns columns{scales_.data() + strip.from, sums_.data() + strip.from,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "serve/engine/cpu/amx_product.h"
 #include "serve/engine/cpu/crew.h"
 #include "serve/engine/cpu/matmul.h"
 #include "serve/engine/cpu/row_kernels.h"
@@ -28,9 +29,13 @@ class Linear {
   static absl::StatusOr<Linear> Create(const MatmulShape& shape, const LinearParts& parts, Matmuls& matmuls,
                                        int threads);
 
+  // Whether a product of bytes can come out as bf16.
+  static bool RoundsBytes(const MatmulShape& shape) { return AmxWeight::Suits(shape); }
+
   // `in` has the type of the shape's precision. For kInt8 `byte_rows` are the scales of its rows, and `out`
-  // gets numbers all the same: float, bias and activation applied. after(row) is called once for each row
-  // when its output is there, by any thread: what comes next finds it still in the cache.
+  // gets numbers all the same: float, or bf16 where RoundsBytes, bias and activation applied. after(row) is
+  // called once for each row when its output is there, by any thread: what comes next finds it still in the
+  // cache.
   template <typename After>
   void Run(Crew& crew, const void* in, std::span<const ByteRow> byte_rows, int rows, void* out,
            const After& after) const {
@@ -73,8 +78,8 @@ class Linear {
   };
   struct Strip {
     MatmulShape shape;
-    int from = 0;  // column
-    PackedWeight weight;
+    int from = 0;                        // column
+    std::optional<PackedWeight> weight;  // or none: tiles_
   };
   explicit Linear(const MatmulShape& shape, Matmuls& matmuls) : shape_(shape), matmuls_(&matmuls) {}
   absl::Status Pack(const LinearParts& parts, int threads);
@@ -83,6 +88,7 @@ class Linear {
   MatmulShape shape_;
   Matmuls* matmuls_;
   std::vector<Strip> strips_;
+  std::optional<AmxWeight> tiles_;
   // kInt8 only, by output column.
   std::vector<float> scales_, bias_;
   std::vector<int32_t> sums_;

@@ -67,18 +67,23 @@ dnnl::matmul::primitive_desc Describe(const dnnl::engine& engine, const MatmulSh
   return dnnl::matmul::primitive_desc(desc, attributes, engine);
 }
 
+bool Has(dnnl::cpu_isa isa) {
+  // Each is a set of bits that holds those of the lesser ones.
+  const auto bits = static_cast<unsigned>(isa);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
+}
+
 }  // namespace
 
 void UseOneThreadHere() { omp_set_num_threads(1); }
 
 bool HasProducts(Precision precision) {
-  const auto needed = precision == Precision::kF32    ? dnnl::cpu_isa::sse41
-                      : precision == Precision::kBf16 ? dnnl::cpu_isa::avx512_core_bf16
-                                                      : dnnl::cpu_isa::avx512_core_vnni;
-  // Each is a set of bits that holds those of the lesser ones.
-  const auto bits = static_cast<unsigned>(needed);
-  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
+  return Has(precision == Precision::kF32    ? dnnl::cpu_isa::sse41
+             : precision == Precision::kBf16 ? dnnl::cpu_isa::avx512_core_bf16
+                                             : dnnl::cpu_isa::avx512_core_vnni);
 }
+
+bool AllowsAmx() { return Has(dnnl::cpu_isa::avx512_core_amx); }
 
 int RowsStep(int rows) {
   const int step = rows <= 128 ? 16 : 32;

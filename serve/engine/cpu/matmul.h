@@ -77,6 +77,9 @@ class Matmuls {
 // ONEDNN_MAX_CPU_ISA may say that it is to do with less than the processor has.
 bool HasProducts(Precision precision);
 
+// Whether ONEDNN_MAX_CPU_ISA leaves AMX, for oneDNN and so for us.
+bool AllowsAmx();
+
 // oneDNN runs on the calling thread alone from here on: our own threads share the work.
 void UseOneThreadHere();
 

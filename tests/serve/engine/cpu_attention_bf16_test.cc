@@ -67,7 +67,7 @@ TEST(CpuAttentionBf16, IsTheFormulaInEachWay) {
         const uint16_t* const base = numbers.data() + h * c.head_dim;
         const Bf16HeadOfRow head{
             base, base + c.heads * c.head_dim, base + 2 * c.heads * c.head_dim, stride, c.tokens, c.head_dim};
-        attend(head, scratch, out.data() + h * c.head_dim, out_stride);
+        attend(head, scratch, {out.data() + h * c.head_dim, nullptr, out_stride});
         if (h + 1 < c.heads) {
           EXPECT_EQ(out[static_cast<size_t>((h + 1) * c.head_dim)], 1234.0f) << "the next head's";
         }
@@ -93,7 +93,7 @@ TEST(CpuAttentionBf16, LargeScoresDoNotOverflow) {
     const std::vector<uint16_t> numbers = {large, large, one, small, small, two};
     std::vector<float> out(2);
     Bf16AttentionScratch scratch;
-    attend({numbers.data(), numbers.data() + 1, numbers.data() + 2, 3, 2, 1}, scratch, out.data(), 1);
+    attend({numbers.data(), numbers.data() + 1, numbers.data() + 2, 3, 2, 1}, scratch, {out.data(), nullptr, 1});
     EXPECT_EQ(out[0], 1.0f);
     EXPECT_EQ(out[1], 2.0f);
   }
