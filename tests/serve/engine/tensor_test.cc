@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <cstddef>
 #include <limits>
 #include <span>
 #include <string>
@@ -19,7 +20,8 @@ class Unaligned {
  public:
   template <typename Number>
   Unaligned(Dtype dtype, const std::vector<Number>& numbers) : bytes_(1 + numbers.size() * sizeof(Number)) {
-    std::memcpy(bytes_.data() + 1, numbers.data(), bytes_.size() - 1);
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(numbers));
+    std::copy(bytes.begin(), bytes.end(), bytes_.begin() + 1);
     tensor_.dtype = dtype;
     tensor_.shape = {static_cast<int64_t>(numbers.size())};
     tensor_.bytes = std::span(bytes_).subspan(1);
