@@ -2,7 +2,8 @@
 """The CPU engine and its peers side by side: same token ids, outputs compared, in one run. Python 3.9 or newer.
 
   bench/serve/engine_peers.py --build build/release [--model models/multilingual-e5-small] [--build-dir build/engine-peers]
-                              [--threads 1,2] [--cores 1,0] [--rounds 5] [--seconds 0.5] [--quick] [--output bench/results/engine-peers]
+                              [--threads 1,2] [--cores 1,0] [--rounds 5] [--seconds 0.5] [--realtime] [--quick]
+                              [--output bench/results/engine-peers]
 
 Makes a virtual environment with the peers in --build-dir and writes the model in their formats there (no torch), compares
 every engine's vectors with those of our own float32, then times. Every engine is loaded once and stays; they take turns:
@@ -28,6 +29,7 @@ THEIRS = ["onnxruntime f32", "openvino f32", "openvino bf16", "onnxruntime int8"
 GOALS = {"f32": (["onnxruntime f32", "openvino f32"], 1.0), "bf16": (["openvino bf16"], 1.0),
          "int8": (["onnxruntime int8", "ctranslate2 int8"], 1.5)}
 RAGGED_GOAL = 1.1
+COMPARED = ["1x16", "1x128", "1x512", "ragged"]  # the others are more of the same lengths
 COSINES = {"f32": 0.999999, "bf16": 0.999, "int8": 0.95}
 
 
@@ -62,7 +64,8 @@ class Engine:
             command = [sys.executable, os.path.join(HERE, "engine_peer.py"), name, os.path.join(options.build_dir, "models"),
                        str(threads), batches]
         began = time.perf_counter()
-        self.child = subprocess.Popen(["taskset", "-c", cores, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        first = ["chrt", "--fifo", "10"] if options.realtime else []
+        self.child = subprocess.Popen([*first, "taskset", "-c", cores, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                       env={**os.environ, "OMP_NUM_THREADS": str(threads)})
         self.load = self.answer()["load"]
         self.first = time.perf_counter() - began
@@ -93,9 +96,10 @@ class Engine:
 
 
 def compare(engines, batches, folder):
-    """{engine: (least, mean) cosine to our own float32 over all rows}; too little of it ends the program."""
+    """{engine: (least, mean) cosine to our own float32 over the rows of COMPARED}; too little of it ends the program."""
     import numpy as np
     vectors = {}
+    batches = {shape: batches[shape] for shape in COMPARED if shape in batches}
     for engine in engines:
         parts = []
         for shape in batches:
@@ -171,6 +175,7 @@ def main():
     parser.add_argument("--cores", default="1,0", help="those of one thread first")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.5, help="for each shape, engine and round")
+    parser.add_argument("--realtime", action="store_true", help="before all other programs on those cores, where that is allowed")
     parser.add_argument("--starts", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="one short round of one thread, without the longest batches")
     parser.add_argument("--output", help="NAME of NAME.json and NAME.txt")
@@ -191,7 +196,7 @@ def main():
     batches_path = os.path.join(options.build_dir, "batches")
     engine_batches.write(batches, batches_path)
     result = {"command": " ".join(["bench/serve/engine_peers.py", *sys.argv[1:]]), "date": str(datetime.date.today()),
-              "machine": machine(), "cores": options.cores, "load": os.getloadavg(), "peers": PEERS,
+              "machine": machine(), "cores": options.cores, "realtime": options.realtime, "load": os.getloadavg(), "peers": PEERS,
               "tokens": {shape: sum(map(len, rows)) for shape, rows in batches.items()},
               "runs": [measure(options, int(threads), batches, batches_path) for threads in options.threads.split(",")]}
     text = engine_tables.table(result, GOALS, RAGGED_GOAL)

@@ -9,11 +9,11 @@ def best(packings):
     return min(packings.items(), key=lambda item: item[1]["least"])
 
 
-def _cell(timing, tokens, threads):
+def _cell(timing, tokens):
     contended = timing["cpu"] < QUIET * timing["least"]
     rate = f"{timing['least'] * 1e3:.2f}" if tokens <= 512 else f"{tokens / timing['least']:.0f}/s"
     # With two threads an engine may leave one idle; only less than one core shows that others took it.
-    return rate + (" c" if contended and threads >= 1 else "")
+    return rate + (" c" if contended else "")
 
 
 def _row(name, cells, width=12):
@@ -24,7 +24,7 @@ def _times(run, tokens):
     shapes = list(run["times"])
     lines = [_row(f"{run['threads']} thread{'s' if run['threads'] > 1 else ''}", shapes)]
     for engine in next(iter(run["times"].values())):
-        lines.append(_row(engine, [_cell(best(run["times"][shape][engine])[1], tokens[shape], run["threads"]) for shape in shapes]))
+        lines.append(_row(engine, [_cell(best(run["times"][shape][engine])[1], tokens[shape]) for shape in shapes]))
     return lines
 
 
@@ -55,13 +55,13 @@ def _starts(run):
 
 
 def table(result, goals, ragged_goal):
-    lines = [result["command"], f"{result['date']}; {result['machine']}; cores {result['cores']}; load "
+    lines = [result["command"], f"{result['date']}; {result['machine']}; cores {result['cores']}{' at real-time priority' if result['realtime'] else ''}; load "
              + " ".join(f"{load:.1f}" for load in result["load"]), "peers: " + ", ".join(result["peers"]),
              "tokens: " + ", ".join(f"{shape} {count}" for shape, count in result["tokens"].items()),
              "Milliseconds of one batch, or tokens a second; the least time of all rounds. c: other programs had part of the core.",
              f"Ratio: the better peer's time over ours; < misses the goal, which for ragged is {ragged_goal} at least.",
              "start: from a new process to its first vector; load: without starting Python and importing. MiB: memory that is no file's.",
-             "cosine: the least, and the mean, to our own f32 over all rows."]
+             "cosine: the least, and the mean, to our own f32."]
     for run in result["runs"]:
         for part in (_times(run, result["tokens"]), _ratios(run, goals, ragged_goal), _starts(run)):
             lines += ["", *part]

@@ -37,22 +37,52 @@ void Widen(std::span<const std::byte> bytes, std::span<float> out, Convert conve
   }
 }
 
+// Whether a value in [from, end) has all bits of `exponent` set. No branch inside, so that vector
+// instructions can do it.
+template <typename Bits>
+[[gnu::always_inline]] inline bool AnyWith(Bits exponent, const std::byte* bytes, size_t from, size_t end) {
+  Bits found = 0;
+  for (size_t i = from; i < end; ++i) {
+    Bits value;
+    std::memcpy(&value, bytes + i * sizeof(Bits), sizeof(Bits));
+    found = static_cast<Bits>(found | ((value & exponent) == exponent ? 1 : 0));
+  }
+  return found != 0;
+}
+
+// A model's whole file goes through this before the first answer.
+#if defined(__x86_64__)
+template <typename Bits>
+__attribute__((target("avx2"))) bool AnyWithAvx2(Bits exponent, const std::byte* bytes, size_t from,
+                                                 size_t end) {
+  return AnyWith(exponent, bytes, from, end);
+}
+template <typename Bits>
+bool AnyOf(Bits exponent, const std::byte* bytes, size_t from, size_t end) {
+  if (__builtin_cpu_supports("avx2")) return AnyWithAvx2(exponent, bytes, from, end);
+  return AnyWith(exponent, bytes, from, end);
+}
+#else
+template <typename Bits>
+bool AnyOf(Bits exponent, const std::byte* bytes, size_t from, size_t end) {
+  return AnyWith(exponent, bytes, from, end);
+}
+#endif
+
 // Of the first value with all bits of `exponent` set; -1: there is none.
 template <typename Bits>
 int64_t FirstWith(Bits exponent, std::span<const std::byte> bytes) {
-  constexpr size_t kBlock = 2048;  // looked at without a branch, so that vector instructions can do it
+  constexpr size_t kBlock = 8192 / sizeof(Bits);
   const size_t count = bytes.size() / sizeof(Bits);
-  const auto has = [&](size_t i) {
-    Bits value;
-    std::memcpy(&value, bytes.data() + i * sizeof(Bits), sizeof(Bits));
-    return (value & exponent) == exponent;
-  };
   for (size_t from = 0; from < count; from += kBlock) {
     const size_t end = std::min(from + kBlock, count);
-    Bits found = 0;
-    for (size_t i = from; i < end; ++i) found = static_cast<Bits>(found | (has(i) ? 1 : 0));
-    for (size_t i = from; found != 0; ++i) {
-      if (has(i)) return static_cast<int64_t>(i);
+    // The next block, which the processor does not fetch by itself across pages.
+    for (size_t i = 0; i < kBlock * sizeof(Bits); i += 64) {
+      __builtin_prefetch(bytes.data() + end * sizeof(Bits) + i);
+    }
+    if (!AnyOf(exponent, bytes.data(), from, end)) continue;
+    for (size_t i = from; i < end; ++i) {
+      if (AnyWith(exponent, bytes.data(), i, i + 1)) return static_cast<int64_t>(i);
     }
   }
   return -1;

@@ -5,6 +5,7 @@
 
 #include "serve/engine/cpu/amx.h"
 #include "serve/engine/cpu/lanes.h"
+#include "serve/engine/cpu/transpose.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -15,9 +16,10 @@ namespace trellis::engine::cpu {
 #if defined(__x86_64__)
 namespace {
 
-#define TRELLIS_TARGET_AMX                                                                               \
-  __attribute__((target("amx-tile,amx-bf16,amx-int8,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2," \
-                        "fma")))
+#define TRELLIS_TARGET_AMX                                                                    \
+  __attribute__((                                                                             \
+      target("amx-tile,amx-bf16,amx-int8,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2," \
+             "fma")))
 #define TRELLIS_TARGET_INLINE_AMX TRELLIS_TARGET_AMX __attribute__((always_inline)) inline
 
 // A panel is 32 columns, its depth in steps of 64 bytes: two tiles of 16 columns, each 16 rows of 16 columns
@@ -26,8 +28,6 @@ constexpr int kTile = 16;
 constexpr int kPanel = 2 * kTile;
 constexpr int kStepBytes = 64;
 constexpr size_t kTileBytes = 1024;
-
-size_t Area(int a, int b) { return static_cast<size_t>(a) * static_cast<size_t>(b); }
 
 // Columns of a weight that stay in a core's own cache while rows go by.
 constexpr size_t kChunkBytes = size_t{1} << 20;
@@ -225,21 +225,17 @@ void Multiply(const Job& job, std::optional<Activation> activation, Output outpu
   }
 }
 
-// [out, in] to tiles of 64 bytes of depth; `kPacked` values go into 4 bytes.
-template <typename Value, typename Convert>
-void PackTiles(std::span<const Value> weight, int in, size_t value_bytes, std::byte* tiles, Convert convert) {
-  const int out = static_cast<int>(weight.size()) / in;
-  const int depth = kStepBytes / static_cast<int>(value_bytes), packed = 4 / static_cast<int>(value_bytes);
-  for (int column = 0; column < out; ++column) {
-    const Value* const from = weight.data() + Area(column, in);
-    std::byte* const panel = tiles + Area(column / kPanel * kPanel, in) * value_bytes +
-                             static_cast<size_t>(column % kPanel / kTile) * kTileBytes +
-                             static_cast<size_t>(column % kTile) * 4;
-    for (int step = 0; step < in / depth; ++step) {
-      std::byte* const tile = panel + static_cast<size_t>(step) * 2 * kTileBytes;
-      for (int i = 0; i < depth; i += packed) {
-        convert(from + step * depth + i, tile + static_cast<size_t>(i / packed) * kStepBytes);
-      }
+// Rows of bytes or bf16, `in_bytes` long, to tiles: squares of 16 rows by 16 times 4 bytes.
+TRELLIS_TARGET_AMX void PackTiles(const std::byte* weight, size_t in_bytes, size_t out, std::byte* tiles) {
+  for (size_t column = 0; column < out; column += kTile) {
+    const std::byte* const from = weight + column * in_bytes;
+    std::byte* to = tiles + column / kPanel * kPanel * in_bytes + column % kPanel / kTile * kTileBytes;
+    for (size_t k = 0; k < in_bytes; k += kStepBytes, to += 2 * kTileBytes) {
+      Lanes<kTile>::U square[kTile];
+      TRELLIS_UNROLL
+      for (size_t i = 0; i < kTile; ++i) std::memcpy(&square[i], from + i * in_bytes + k, sizeof square[i]);
+      Transpose16(square);
+      std::memcpy(to, square, sizeof square);
     }
   }
 }
@@ -257,13 +253,10 @@ AmxWeight::AmxWeight(std::span<const float> weight, std::span<const float> bias,
       in_(in),
       tiles_(weight.size() * sizeof(uint16_t)),
       bias_(bias.begin(), bias.end()) {
-  PackTiles(weight, in, sizeof(uint16_t), tiles_.get(), [](const float* from, std::byte* to) {
-    uint32_t bits[2];
-    std::memcpy(bits, from, sizeof bits);
-    for (uint32_t& b : bits) b = (b + 0x7fffu + ((b >> 16) & 1u)) >> 16;
-    const uint32_t both = bits[0] | bits[1] << 16;
-    std::memcpy(to, &both, sizeof both);
-  });
+  std::vector<uint16_t> rounded(weight.size());
+  RowKernelsOf(BestIsa()).to_bf16(weight.data(), static_cast<int>(weight.size()), rounded.data());
+  PackTiles(reinterpret_cast<const std::byte*>(rounded.data()), static_cast<size_t>(in) * sizeof(uint16_t),
+            bias.size(), tiles_.get());
 }
 
 AmxWeight::AmxWeight(std::span<const int8_t> weight, std::span<const float> scales,
@@ -274,7 +267,8 @@ AmxWeight::AmxWeight(std::span<const int8_t> weight, std::span<const float> scal
       bias_(bias.begin(), bias.end()),
       scales_(scales.begin(), scales.end()) {
   for (size_t i = 0; i < sums.size(); ++i) sums_.push_back(static_cast<float>(sums[i]) * scales[i]);
-  PackTiles(weight, in, 1, tiles_.get(), [](const int8_t* from, std::byte* to) { std::memcpy(to, from, 4); });
+  PackTiles(reinterpret_cast<const std::byte*>(weight.data()), static_cast<size_t>(in), bias.size(),
+            tiles_.get());
 }
 
 void AmxWeight::Multiply(const void* in, const ByteRow* byte_rows, int rows, int from, int columns,

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "serve/engine/cpu/lanes.h"
+#include "serve/engine/cpu/transpose.h"
 
 namespace trellis::engine::cpu {
 namespace {
@@ -30,6 +31,12 @@ struct Head {
   TRELLIS_LANES_INLINE void Pack() {
     for (int from = 0; from < padded_tokens; from += kPanel) {
       float* const panel = keys + static_cast<size_t>(from) * static_cast<size_t>(head.head_dim);
+      if constexpr (N == 16) {
+        if (head.head_dim % N == 0) {
+          PackSquares(from, panel);
+          continue;
+        }
+      }
       for (int j = 0; j < kPanel; ++j) {
         if (from + j < head.tokens) {
           const float* const key = head.keys + static_cast<size_t>(from + j) * head.stride;
@@ -47,6 +54,25 @@ struct Head {
         float* const to = panel + static_cast<size_t>(t) * kPanel;
         std::memcpy(to, value, sizeof(float) * static_cast<size_t>(count));
         if (count < kPanel) std::memset(to + count, 0, sizeof(float) * static_cast<size_t>(kPanel - count));
+      }
+    }
+  }
+
+  // A panel of keys, 16 by 16 at a time.
+  TRELLIS_LANES_INLINE void PackSquares(int from, float* panel) const {
+    for (int j = 0; j < kPanel; j += 16) {
+      for (int d = 0; d < head.head_dim; d += 16) {
+        Lanes<16>::U square[16];
+        TRELLIS_UNROLL
+        for (int i = 0; i < 16; ++i) {
+          square[i] = Lanes<16>::U{};
+          const int token = from + j + i;
+          if (token >= head.tokens) continue;
+          std::memcpy(&square[i], head.keys + static_cast<size_t>(token) * head.stride + d, sizeof square[i]);
+        }
+        Transpose16(square);
+        TRELLIS_UNROLL
+        for (int i = 0; i < 16; ++i) std::memcpy(panel + (d + i) * kPanel + j, &square[i], sizeof square[i]);
       }
     }
   }

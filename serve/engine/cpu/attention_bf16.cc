@@ -11,6 +11,7 @@
 
 #include "serve/engine/cpu/amx.h"
 #include "serve/engine/cpu/lanes.h"
+#include "serve/engine/cpu/transpose.h"
 
 namespace trellis::engine::cpu {
 namespace {
@@ -39,7 +40,7 @@ uint16_t* TileAt(uint16_t* factor, int column, int depth, int padded_depth) {
   return factor + panel + tile * kTileValues;
 }
 
-typedef uint32_t Pairs __attribute__((vector_size(64)));  // of a row's values
+using Pairs = Lanes<16>::U;  // of a row's values
 typedef uint16_t Values __attribute__((vector_size(64)));
 
 TRELLIS_LANES_INLINE void LoadValues(const uint16_t* from, int count, Values& v) {
@@ -49,51 +50,6 @@ TRELLIS_LANES_INLINE void LoadValues(const uint16_t* from, int count, Values& v)
     v = Values{};
     if (count > 0) std::memcpy(&v, from, sizeof(uint16_t) * static_cast<size_t>(count));
   }
-}
-
-// 16 rows of 16 pairs to 16 pairs of 16 rows.
-TRELLIS_TARGET_BF16 void Transpose(Pairs (&r)[16]) {
-  Pairs t[16];
-  TRELLIS_UNROLL
-  for (int i = 0; i < 16; i += 2) {
-    t[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
-    t[i + 1] =
-        __builtin_shufflevector(r[i], r[i + 1], 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
-  }
-  // Each now has columns 4q and 4q + 1, or 4q + 2 and 4q + 3, of two rows in its q-th quarter.
-  TRELLIS_UNROLL
-  for (int i = 0; i < 16; i += 4) {
-    TRELLIS_UNROLL
-    for (int j = 0; j < 2; ++j) {
-      r[i + 2 * j] = __builtin_shufflevector(t[i + j], t[i + j + 2], 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25,
-                                             12, 13, 28, 29);
-      r[i + 2 * j + 1] = __builtin_shufflevector(t[i + j], t[i + j + 2], 2, 3, 18, 19, 6, 7, 22, 23, 10, 11,
-                                                 26, 27, 14, 15, 30, 31);
-    }
-  }
-  // r[4g + c] has column 4q + c of rows 4g to 4g + 3 in its q-th quarter.
-  TRELLIS_UNROLL
-  for (int c = 0; c < 4; ++c) {
-    const Pairs even_low =
-        __builtin_shufflevector(r[c], r[c + 4], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
-    const Pairs odd_low =
-        __builtin_shufflevector(r[c], r[c + 4], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
-    const Pairs even_high = __builtin_shufflevector(r[c + 8], r[c + 12], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18,
-                                                    19, 24, 25, 26, 27);
-    const Pairs odd_high = __builtin_shufflevector(r[c + 8], r[c + 12], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21,
-                                                   22, 23, 28, 29, 30, 31);
-    // even: quarters 0 and 2 of one four of rows, then those of the next.
-    t[c] = __builtin_shufflevector(even_low, even_high, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26,
-                                   27);
-    t[c + 8] = __builtin_shufflevector(even_low, even_high, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28,
-                                       29, 30, 31);
-    t[c + 4] =
-        __builtin_shufflevector(odd_low, odd_high, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
-    t[c + 12] = __builtin_shufflevector(odd_low, odd_high, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29,
-                                        30, 31);
-  }
-  TRELLIS_UNROLL
-  for (int i = 0; i < 16; ++i) r[i] = t[i];
 }
 
 // Keys are columns, their dims the depth.
@@ -109,7 +65,7 @@ TRELLIS_TARGET_BF16 void PackKeys(const Bf16HeadOfRow& head, int padded_tokens, 
           LoadValues(head.keys + static_cast<size_t>(token + i) * head.stride + d, head.head_dim - d, v);
         std::memcpy(&rows[i], &v, sizeof v);
       }
-      Transpose(rows);
+      Transpose16(rows);
       std::memcpy(TileAt(keys, token, d, padded_dim), rows, sizeof rows);
     }
   }

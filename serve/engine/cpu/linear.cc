@@ -1,7 +1,7 @@
 #include "serve/engine/cpu/linear.h"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,8 +32,10 @@ ByteWeight ToBytes(std::span<const float> weight, int in, int out) {
   for (int o = 0; o < out; ++o) {
     const auto column =
         weight.subspan(static_cast<size_t>(o) * static_cast<size_t>(in), static_cast<size_t>(in));
-    float most = 0;
-    for (const float w : column) most = std::max(most, std::abs(w));
+    // As bits, which are in the same order: the compiler makes vectors of this, and not of floats.
+    int32_t most_bits = 0;
+    for (const float w : column) most_bits = std::max(most_bits, std::bit_cast<int32_t>(w) & 0x7fffffff);
+    const auto most = std::bit_cast<float>(most_bits);
     const float scale = most > kNothing ? most / 127.0f : 1.0f, inverse = 1.0f / scale;
     int8_t* const bytes = result.bytes.data() + static_cast<size_t>(o) * static_cast<size_t>(in);
     int32_t sum = 0;
@@ -80,6 +82,7 @@ absl::Status Linear::Pack(const LinearParts& parts, int threads) {
       tiles_.emplace(parts.weight, parts.bias, shape_.in);
     }
   }
+  if (Avx512Weight::Suits(shape_)) panels_.emplace(parts.weight, parts.bias, shape_.in);
   const int wanted = std::clamp(shape_.out / kStripColumns, 1, threads);
   // Whole blocks of columns, so that no strip but the last has a rest.
   const int blocks = (shape_.out + kStripColumns - 1) / kStripColumns;
@@ -90,7 +93,7 @@ absl::Status Linear::Pack(const LinearParts& parts, int threads) {
     shape.out_stride = shape_.out;
     const auto begin = static_cast<size_t>(from) * static_cast<size_t>(shape_.in);
     const auto size = static_cast<size_t>(shape.out) * static_cast<size_t>(shape_.in);
-    if (tiles_.has_value()) {
+    if (tiles_.has_value() || panels_.has_value()) {
       strips_.push_back({shape, from, {}});
       continue;
     }
@@ -118,6 +121,11 @@ void Linear::RunStrip(const Strip& strip, const Work& work, int from, int end, i
   if (tiles_.has_value()) {
     tiles_->Multiply(in, work.byte_rows.data() + row, end - from, strip.from, strip.shape.out,
                      shape_.activation, shape_.output, target, out);
+    return;
+  }
+  if (panels_.has_value()) {
+    panels_->Multiply(reinterpret_cast<const float*>(in), end - from, strip.from, strip.shape.out,
+                      shape_.activation, reinterpret_cast<float*>(target), out);
     return;
   }
   matmuls_->Run(strip.shape, *strip.weight, in, end - from, target, thread);

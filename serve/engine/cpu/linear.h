@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "serve/engine/cpu/amx_product.h"
+#include "serve/engine/cpu/avx512_product.h"
 #include "serve/engine/cpu/crew.h"
 #include "serve/engine/cpu/matmul.h"
 #include "serve/engine/cpu/row_kernels.h"
@@ -79,7 +80,7 @@ class Linear {
   struct Strip {
     MatmulShape shape;
     int from = 0;                        // column
-    std::optional<PackedWeight> weight;  // or none: tiles_
+    std::optional<PackedWeight> weight;  // or none: tiles_ or panels_
   };
   explicit Linear(const MatmulShape& shape, Matmuls& matmuls) : shape_(shape), matmuls_(&matmuls) {}
   absl::Status Pack(const LinearParts& parts, int threads);
@@ -89,6 +90,7 @@ class Linear {
   Matmuls* matmuls_;
   std::vector<Strip> strips_;
   std::optional<AmxWeight> tiles_;
+  std::optional<Avx512Weight> panels_;
   // kInt8 only, by output column.
   std::vector<float> scales_, bias_;
   std::vector<int32_t> sums_;

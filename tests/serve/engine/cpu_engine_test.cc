@@ -298,7 +298,8 @@ TEST_F(CpuEngineContract, NothingIsMadeOnceTheShapesHaveBeenSeen) {
   for (const int size : {30, 200, 512, 17}) batch.Add(RandomIds(size, kVocab, 1));
   (*model)->Run(batch.view());
   const int made = (*model)->products_made();
-  EXPECT_GT(made, 0);
+  // With AVX-512 they are all our own, and none is made at run time.
+  if (cpu::BestIsa() != cpu::Isa::kAvx512) EXPECT_GT(made, 0);
   for (int i = 0; i < 3; ++i) (*model)->Run(batch.view());
   EXPECT_EQ((*model)->products_made(), made);
 }
