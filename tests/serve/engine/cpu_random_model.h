@@ -4,7 +4,6 @@
 #ifndef TRELLIS_TESTS_SERVE_ENGINE_CPU_RANDOM_MODEL_H_
 #define TRELLIS_TESTS_SERVE_ENGINE_CPU_RANDOM_MODEL_H_
 
-#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
@@ -12,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "gtest/gtest.h"
+#include "tests/serve/model_files.h"
 
 namespace trellis::engine {
 
@@ -21,9 +20,8 @@ class RandomModel {
   static constexpr int kHidden = 192, kLayers = 2, kHeads = 4, kIntermediate = 448, kVocab = 300,
                        kPositions = 600;
 
-  explicit RandomModel(const std::string& name) : folder_(testing::TempDir() + "cpu_random_model_" + name) {
-    std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ + "/config.json")
+  RandomModel() {
+    std::ofstream(folder() + "/config.json")
         << R"({"architectures": ["BertModel"], "model_type": "bert", "hidden_act": "gelu", "hidden_size": )"
         << kHidden << R"(, "num_hidden_layers": )" << kLayers << R"(, "num_attention_heads": )" << kHeads
         << R"(, "intermediate_size": )" << kIntermediate << R"(, "vocab_size": )" << kVocab
@@ -44,10 +42,8 @@ class RandomModel {
       AddNorm(layer + "output.LayerNorm");
     }
   }
-  ~RandomModel() { std::filesystem::remove_all(folder_); }
-  RandomModel(const RandomModel&) = delete;
 
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() const { return folder_.path(); }
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const Tensor& tensor : tensors_) names.push_back(tensor.name);
@@ -74,7 +70,7 @@ class RandomModel {
     }
     std::string header = absl::StrCat("{", absl::StrJoin(entries, ","), "}");
     header.resize((header.size() + 7) / 8 * 8, ' ');
-    std::ofstream file(folder_ + "/model.safetensors", std::ios::binary);
+    std::ofstream file(folder() + "/model.safetensors", std::ios::binary);
     const uint64_t size = header.size();
     file.write(reinterpret_cast<const char*>(&size), sizeof size);
     file << header;
@@ -82,7 +78,7 @@ class RandomModel {
       file.write(reinterpret_cast<const char*>(tensor.values.data()),
                  static_cast<std::streamsize>(tensor.values.size() * sizeof(float)));
     }
-    return folder_;
+    return folder();
   }
 
  private:
@@ -111,7 +107,7 @@ class RandomModel {
     Add(name + ".bias", {out});
   }
 
-  std::string folder_;
+  const trellis::testing::TemporaryFolder folder_;
   std::mt19937 random_{7};
   std::vector<Tensor> tensors_;
 };
