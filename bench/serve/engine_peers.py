@@ -121,14 +121,18 @@ def compare(engines, batches, folder):
 def time_all(engines, batches, options, threads):
     """{shape: {engine: {packing: least}}} with the cpu seconds a wall second of that run."""
     import engine_batches
+    import engine_tables
     times = {shape: {} for shape in batches}
     for engine in engines:
         for shape in batches:
             engine.ask("warm", shape)
-    for _ in range(options.rounds):
+    for turn in range(options.rounds):
+        print(f"{threads} threads, round {turn + 1} of {options.rounds}", file=sys.stderr, flush=True)
         for shape, rows in batches.items():
             for engine in engines:
-                packings = ["as is"] if engine.name in OURS else engine_batches.packings(shape, rows)
+                packings = ["as is"] if engine.name in OURS else list(engine_batches.packings(shape, rows))
+                if turn > 0:  # the one that has shown itself the better
+                    packings = [engine_tables.best(times[shape][engine.name])[0]]
                 for packing in packings:
                     got = engine.ask("time", shape, packing, options.seconds)
                     kept = times[shape].setdefault(engine.name, {}).setdefault(packing, got)

@@ -19,16 +19,15 @@ using L = Lanes<16>;
 constexpr int kPanel = 32;
 constexpr int kMostTileRows = 14;
 
-// Columns of a weight that stay in a core's own cache while rows go by.
-constexpr size_t kChunkBytes = size_t{1} << 20;
-
-// How far ahead a panel is fetched: a weight that is used for few rows comes from memory.
+// How far ahead a panel is fetched when it is used for one or two tiles only.
 constexpr int kAhead = 64 * kPanel;
 
 struct Tile {
   const float* in;
   size_t depth;
   const float* panel;
+  const float* ahead;  // what is fetched meanwhile, a step further for each of the depth
+  size_t ahead_step;
   const float* bias;
   float* out;
   size_t out_stride;
@@ -45,8 +44,8 @@ TRELLIS_TARGET_AVX512 void Multiply(const Tile& tile) {
     L::F low, high;
     L::Load(panel, low);
     L::Load(panel + 16, high);
-    __builtin_prefetch(panel + kAhead);
-    __builtin_prefetch(panel + kAhead + 16);
+    __builtin_prefetch(tile.ahead + k * tile.ahead_step);
+    __builtin_prefetch(tile.ahead + k * tile.ahead_step + 16);
     TRELLIS_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const float factor = tile.in[static_cast<size_t>(r) * tile.depth + k];
@@ -127,19 +126,20 @@ void Avx512Weight::Multiply(const float* in, int rows, int from, int columns,
                             std::optional<Activation> activation, float* out, size_t out_stride) const {
   const auto& multiply = TilesOf(activation);
   const auto depth = static_cast<size_t>(in_);
-  const int chunk = std::max(1, static_cast<int>(kChunkBytes / (kPanel * depth * sizeof(float)))) * kPanel;
   // Tiles of about the same height.
   const int tiles = (rows + kMostTileRows - 1) / kMostTileRows;
-  for (int begin = from; begin < from + columns; begin += chunk) {
-    const int end = std::min(begin + chunk, from + columns);
+  const bool few = tiles <= 2;
+  const size_t step = few ? kPanel : (kPanel + static_cast<size_t>(tiles) - 1) / static_cast<size_t>(tiles);
+  for (int column = from; column < from + columns; column += kPanel) {
+    const float* const panel = panels_.get() + static_cast<size_t>(column) * depth;
     for (int t = 0, row = 0; t < tiles; ++t) {
       const int height = rows / tiles + (t < rows % tiles ? 1 : 0);
-      for (int column = begin; column < end; column += kPanel) {
-        multiply[static_cast<size_t>(height - 1)](
-            {in + static_cast<size_t>(row) * depth, depth,
-             panels_.get() + static_cast<size_t>(column) * depth, bias_.data() + column,
-             out + static_cast<size_t>(row) * out_stride + (column - from), out_stride});
-      }
+      // Weights come from memory far behind a core's own cache: each tile fetches its part of the next panel.
+      const float* const ahead =
+          few ? panel + kAhead : panel + kPanel * depth + static_cast<size_t>(t) * step * depth;
+      multiply[static_cast<size_t>(height - 1)](
+          {in + static_cast<size_t>(row) * depth, depth, panel, ahead, step, bias_.data() + column,
+           out + static_cast<size_t>(row) * out_stride + (column - from), out_stride});
       row += height;
     }
   }
