@@ -77,9 +77,8 @@ int64_t FirstWith(Bits exponent, std::span<const std::byte> bytes) {
   for (size_t from = 0; from < count; from += kBlock) {
     const size_t end = std::min(from + kBlock, count);
     // The next block, which the processor does not fetch by itself across pages.
-    for (size_t i = 0; i < kBlock * sizeof(Bits); i += 64) {
-      __builtin_prefetch(bytes.data() + end * sizeof(Bits) + i);
-    }
+    const size_t next_end = std::min(end + kBlock, count) * sizeof(Bits);
+    for (size_t i = end * sizeof(Bits); i < next_end; i += 64) __builtin_prefetch(bytes.data() + i);
     if (!AnyOf(exponent, bytes.data(), from, end)) continue;
     for (size_t i = from; i < end; ++i) {
       if (AnyWith(exponent, bytes.data(), i, i + 1)) return static_cast<int64_t>(i);
