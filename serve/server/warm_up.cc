@@ -10,6 +10,8 @@ namespace trellis::server {
 namespace {
 
 constexpr int kRepetitions = 3;
+constexpr int kLong = 4;      // times the target
+constexpr int kAttempts = 3;  // at a size
 constexpr int64_t kFirstTokens = 16;
 // A chunk of text as it is usually embedded: where attention's share of the work is still small.
 constexpr int64_t kUsualRowTokens = 256;
@@ -57,15 +59,37 @@ absl::Status AtWarmUp(const absl::Status& status, int64_t tokens) {
                       absl::StrCat("warm-up with ", tokens, " tokens: ", std::string(status.message())));
 }
 
-absl::StatusOr<Probe> TimeTokens(engine::Engine& engine, int64_t tokens, int64_t max_rows, const Now& now) {
+absl::StatusOr<Probe> TimeTokens(engine::Engine& engine, int64_t tokens, int64_t max_rows,
+                                 Clock::duration target, const Now& now) {
   const WarmUpBatch batch = MakeBatch(engine.limits(), tokens, max_rows);
   Probe best{tokens, Clock::duration::max()};
   for (int i = 0; i < kRepetitions; ++i) {
     const Clock::time_point begin = now();
     if (auto status = RunOnce(engine, batch); !status.ok()) return AtWarmUp(status, tokens);
     best.took = std::min(best.took, now() - begin);
+    if (best.took > kLong * target)
+      break;  // what disturbs is small beside it, and starting takes long enough
   }
   return best;
+}
+
+struct Choice {
+  int64_t tokens = 0;
+  Clock::duration wanted{};
+};
+
+// By the line through two sizes: what a batch costs whatever is in it, and each token. A batch takes
+// `target`; but where the fixed cost is more than half of that, so much again for its tokens, or batches
+// would be tiny and nearly all of their time fixed cost.
+Choice Choose(const Probe& small, const Probe& large, Clock::duration target, int64_t least, int64_t most) {
+  const auto ns = [](Clock::duration d) { return static_cast<double>(std::chrono::nanoseconds(d).count()); };
+  const double slope =
+      std::max(0.0, (ns(large.took) - ns(small.took)) / static_cast<double>(large.tokens - small.tokens));
+  const double fixed = ns(small.took) - slope * static_cast<double>(small.tokens);
+  const double wanted = std::max(ns(target), 2 * fixed);
+  const double tokens = (wanted - fixed) / std::max(slope, 1e-9);
+  return {static_cast<int64_t>(std::clamp(tokens, static_cast<double>(least), static_cast<double>(most))),
+          std::chrono::nanoseconds(static_cast<int64_t>(wanted))};
 }
 
 }  // namespace
@@ -84,32 +108,47 @@ absl::StatusOr<BudgetSearch> FindBudget(engine::Engine& engine, int32_t max_rows
   const int64_t least = limits.max_row_tokens;
   const int64_t most = std::min<int64_t>(limits.max_batch_tokens, int64_t{max_rows} * limits.max_row_tokens);
   BudgetSearch search;
-  const auto settle = [&](double tokens, double ns_per_token) {
-    search.max_tokens = std::clamp(static_cast<int64_t>(tokens), least, most);
-    search.took =
-        std::chrono::nanoseconds(static_cast<int64_t>(static_cast<double>(search.max_tokens) * ns_per_token));
-    return search;
+  const auto probe = [&](int64_t tokens) -> absl::StatusOr<Probe> {
+    const auto same = std::find_if(search.probes.begin(), search.probes.end(),
+                                   [tokens](const Probe& p) { return p.tokens == tokens; });
+    if (same != search.probes.end()) return *same;
+    auto timed = TimeTokens(engine, tokens, max_rows, target, now);
+    if (timed.ok()) search.probes.push_back(*timed);
+    return timed;
   };
-  const auto ns = [](Clock::duration d) { return static_cast<double>(std::chrono::nanoseconds(d).count()); };
 
   if (auto status = TryEngine(engine); !status.ok()) return status;  // what is slow only once
+  Probe before, last;
   for (int64_t tokens = std::min(kFirstTokens, most);; tokens = std::min(tokens * 2, most)) {
-    auto probe = TimeTokens(engine, tokens, max_rows, now);
-    if (!probe.ok()) return probe.status();
-    search.probes.push_back(*probe);
-    if (probe->took >= target || tokens == most) break;
+    before = last;
+    auto timed = probe(tokens);
+    if (!timed.ok()) return timed.status();
+    last = *timed;
+    if (last.took >= target || tokens == most) break;
   }
-  const Probe& last = search.probes.back();
-  const double last_rate = ns(last.took) / static_cast<double>(last.tokens);
-  if (last.took <= target || search.probes.size() == 1)
-    return settle(static_cast<double>(last.tokens), last_rate);
-  // The line through the last two probes: it has the fixed cost of a batch in it.
-  const Probe& before = search.probes[search.probes.size() - 2];
-  const double slope = (ns(last.took) - ns(before.took)) / static_cast<double>(last.tokens - before.tokens);
-  const double tokens = static_cast<double>(before.tokens) + (ns(target) - ns(before.took)) / slope;
-  settle(tokens, 0);
-  const double took = ns(before.took) + slope * static_cast<double>(search.max_tokens - before.tokens);
-  search.took = std::chrono::nanoseconds(static_cast<int64_t>(took));
+  if (last.took >= target && before.tokens == 0 && last.tokens < most) {
+    // The smallest takes too long. A second size tells what a batch costs from what its tokens do.
+    before = last;
+    auto timed = probe(std::clamp(least, last.tokens + 1, most));
+    if (!timed.ok()) return timed.status();
+    last = *timed;
+  }
+  Probe chosen = last;
+  if (last.took > target && before.tokens > 0) {
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const Choice choice = Choose(before, last, target, least, most);
+      auto timed = probe(choice.tokens);
+      if (!timed.ok()) return timed.status();
+      chosen = *timed;
+      if (chosen.took <= choice.wanted + choice.wanted / 8 || chosen.tokens == least) break;
+      last = chosen;  // where attention's share grows, the line bends: nearer by
+      if (last.tokens <= before.tokens) break;
+    }
+  }
+  search.max_tokens = std::clamp(chosen.tokens, least, most);
+  auto timed = probe(search.max_tokens);
+  if (!timed.ok()) return timed.status();
+  search.took = timed->took;
   return search;
 }
 

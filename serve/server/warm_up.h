@@ -25,14 +25,15 @@ struct Probe {
 };
 struct BudgetSearch {
   int64_t max_tokens = 0;     // the budget found
-  Clock::duration took{};     // what it is expected to take
+  Clock::duration took{};     // what it took
   std::vector<Probe> probes;  // in the order they ran
 };
 
-// Batches of doubling size, each a few times, until one takes `target`; then between the last two. The
-// shortest time of a size counts, since what disturbs only ever adds. The budget is at least the longest row
-// and at most what an engine batch of `max_rows` rows can hold. Costs about four times `repetitions` times
-// `target`.
+// Batches of doubling size, each a few times, until one takes `target`; then the size that should, by what a
+// batch and what a token costs, which is timed in turn. The shortest time of a size counts, since what
+// disturbs only ever adds. Where a batch's fixed cost is more than half of the target, batches take twice
+// that cost. The budget is at least the longest row and at most what an engine batch of `max_rows` rows can
+// hold. Costs about ten times `target`, on an engine of which a row takes no longer.
 absl::StatusOr<BudgetSearch> FindBudget(engine::Engine& engine, int32_t max_rows, Clock::duration target,
                                         const Now& now);
 

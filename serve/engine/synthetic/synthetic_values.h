@@ -1,7 +1,8 @@
 // What a synthetic engine answers: arithmetic simple enough to be done by hand in a test.
 //
-//   checksum(row)  = sum over its tokens t = 0, 1, ... of (t + 1) * (id + 1 + 7919 * type), modulo P =
-//   16777213 value(c, j)    = 2 * ((c + 7919 * j) mod P) / P - 1, as float
+//   checksum(row)  = the sum over its tokens t = 0, 1, ... of (t + 1) * (id + 1 + 7919 * type), modulo P
+//   value(c, j)    = 2 * ((6700417 * c + 3000017 * j) mod P) / P - 1, as float
+//   P              = 16777213
 //
 //   kEmbed      value(checksum + 31 * pooling, j) for each dimension j
 //   kEmbedAll   for each token the same with the checksum of the row up to and with it, pooling left out

@@ -88,10 +88,41 @@ TEST(WarmUp, IsAtLeastTheLongestRow) {
   EXPECT_EQ(found->max_tokens, 512);
   EXPECT_NEAR(std::chrono::duration<double>(found->took).count(), 0.512, 0.001)
       << "what it takes, not what was wanted";
-  engine.time_ = [](int64_t) { return milliseconds(60); };  // the first probe is past the target
-  found = Find(engine, milliseconds(50));
+  engine.time_ = [](int64_t tokens) { return milliseconds(60) + 10 * milliseconds(tokens); };
+  found = Find(engine, milliseconds(50));  // the first probe is past the target
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->max_tokens, 512);
+}
+
+// What a batch costs whatever is in it says nothing of how large it may be: with 49 or with 51 ms of it a
+// budget is nearly the same, and what is said of its time was measured.
+TEST(WarmUp, ALargeFixedCostIsNotATokens) {
+  ClockedEngine engine;
+  for (const int64_t fixed_ms : {20, 49, 51, 200}) {
+    engine.time_ = [&](int64_t tokens) { return milliseconds(fixed_ms) + microseconds(20) * tokens; };
+    const auto found = Find(engine, milliseconds(50));
+    ASSERT_TRUE(found.ok());
+    // As much again for the tokens, where the target leaves less.
+    const double wanted_ms = static_cast<double>(std::max(int64_t{50}, 2 * fixed_ms));
+    EXPECT_NEAR(static_cast<double>(found->max_tokens), (wanted_ms - static_cast<double>(fixed_ms)) / 0.020,
+                3)
+        << fixed_ms;
+    EXPECT_EQ(found->took, engine.time_(found->max_tokens));
+  }
+  engine.time_ = [](int64_t) { return milliseconds(60); };  // tokens are free
+  const auto found = Find(engine, milliseconds(50));
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->max_tokens, 16384);
+}
+
+TEST(WarmUp, WhereTheLineBendsTheChosenBatchIsTimedAndMadeSmaller) {
+  ClockedEngine engine;
+  engine.time_ = [](int64_t tokens) { return microseconds(tokens * tokens / 100); };  // 50 ms: 2236
+  const auto found = Find(engine, milliseconds(50));
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->took, engine.time_(found->max_tokens));
+  EXPECT_LE(found->took, milliseconds(57));
+  EXPECT_GE(found->took, milliseconds(40));
 }
 
 TEST(WarmUp, IsAtMostTheEnginesLimit) {
