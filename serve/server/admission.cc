@@ -38,7 +38,7 @@ absl::Status CheckShape(const Request& request, const EngineLimits& limits, int6
     }
   }
   if (static_cast<size_t>(request.cu_seqlens[rows]) != request.ids.size()) {
-    return Invalid("ids", static_cast<int64_t>(request.ids.size()),
+    return Invalid("input_ids", static_cast<int64_t>(request.ids.size()),
                    absl::StrCat(request.cu_seqlens[rows], " numbers, as the last of cu_seqlens says"));
   }
   if (!request.type_ids.empty() && request.type_ids.size() != request.ids.size()) {
@@ -66,7 +66,17 @@ absl::Status CheckTask(size_t row, const RowTask& asked, const EngineLimits& lim
   if (asked.normalize > engine::Normalize::kL2) {
     return Invalid(Row(row, "normalize"), static_cast<int>(asked.normalize), "0 or 1");
   }
+  // What would be ignored is refused: who asks for it expects it to be done.
+  const engine::RowTask unset;
+  if (asked.pooling != unset.pooling && asked.task != Task::kEmbed) {
+    return Invalid(Row(row, "pooling"), static_cast<int>(asked.pooling),
+                   absl::StrCat("the model's for ", kTaskNames[task]));
+  }
   const bool embeds = asked.task == Task::kEmbed || asked.task == Task::kEmbedAll;
+  if (asked.normalize != unset.normalize && !embeds) {
+    return Invalid(Row(row, "normalize"), static_cast<int>(asked.normalize),
+                   absl::StrCat("the default for ", kTaskNames[task]));
+  }
   const int32_t most = embeds ? limits.dimensions : 0;
   if (asked.dimensions < 0 || asked.dimensions > most) {
     return Invalid(Row(row, "dimensions"), asked.dimensions,
@@ -106,7 +116,8 @@ absl::Status CheckRequest(const Request& request, const EngineLimits& limits, in
   for (size_t r = 0; r < request.rows.size(); ++r) {
     if (auto status = CheckTask(r, request.rows[r], limits); !status.ok()) return status;
   }
-  if (auto status = CheckIds(request.ids, "ids", limits.vocab_size, request); !status.ok()) return status;
+  if (auto status = CheckIds(request.ids, "input_ids", limits.vocab_size, request); !status.ok())
+    return status;
   return CheckIds(request.type_ids, "type_ids", limits.type_vocab_size, request);
 }
 

@@ -92,10 +92,11 @@ absl::Status CheckShape(const v1::InferRequest& wire) {
     return absl::InvalidArgumentError(absl::StrCat("cu_seqlens[0]: ", wire.cu_seqlens(0), ", expected 0"));
   }
   for (int r = 1; r < bounds; ++r) {
-    if (wire.cu_seqlens(r) <= wire.cu_seqlens(r - 1)) {
-      return absl::InvalidArgumentError(absl::StrCat("cu_seqlens[", r, "]: ", wire.cu_seqlens(r),
-                                                     ", expected more than ", wire.cu_seqlens(r - 1),
-                                                     ": row ", r - 1, " is empty"));
+    const int32_t begin = wire.cu_seqlens(r - 1), end = wire.cu_seqlens(r);
+    if (end <= begin) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("cu_seqlens[", r, "]: ", end, ", expected more than ", begin,
+                       end == begin ? absl::StrCat(": row ", r - 1, " is empty") : ", the entry before it"));
     }
   }
   if (wire.cu_seqlens(bounds - 1) != tokens) {

@@ -70,6 +70,8 @@ TEST(RequestFromWire, NamesTheFieldThatIsWrong) {
       {"cu_seqlens: 1 entries", [](auto& wire) { wire.clear_cu_seqlens(), wire.add_cu_seqlens(0); }},
       {"cu_seqlens[0]: 1", [](auto& wire) { wire.set_cu_seqlens(0, 1); }},
       {"row 1 is empty", [](auto& wire) { wire.set_cu_seqlens(2, 2); }},
+      {"cu_seqlens[2]: 1, expected more than 2, the entry before it",
+       [](auto& wire) { wire.set_cu_seqlens(2, 1); }},
       {"cu_seqlens[1]: -2", [](auto& wire) { wire.set_cu_seqlens(1, -2); }},
       {"cu_seqlens[2]: 4, expected 5", [](auto& wire) { wire.set_cu_seqlens(2, 4); }},
       {"cu_seqlens[2]: 2147483647",

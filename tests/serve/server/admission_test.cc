@@ -42,8 +42,8 @@ TEST(Admission, NamesWhatIsMalformed) {
   EXPECT_EQ(Invalid(MakeRequest({})), "rows: 0, expected at least 1");
   EXPECT_EQ(Invalid(RequestOfLengths({1, 0})), "row 1: tokens: 0, expected 1 to 4");
   EXPECT_EQ(Invalid(RequestOfLengths({1, 5})), "row 1: tokens: 5, expected 1 to 4");
-  EXPECT_EQ(Invalid(MakeRequest({{1}, {2, 10}})), "row 1: ids[1]: 10, expected 0 to 9");
-  EXPECT_EQ(Invalid(MakeRequest({{1}, {2}, {-1}})), "row 2: ids[0]: -1, expected 0 to 9");
+  EXPECT_EQ(Invalid(MakeRequest({{1}, {2, 10}})), "row 1: input_ids[1]: 10, expected 0 to 9");
+  EXPECT_EQ(Invalid(MakeRequest({{1}, {2}, {-1}})), "row 2: input_ids[0]: -1, expected 0 to 9");
   EXPECT_EQ(Invalid(RequestOfLengths({4, 4, 4, 4, 4, 1})),
             "tokens of the request: 21, expected at most 20, the length of the queue");
 
@@ -57,7 +57,7 @@ TEST(Admission, NamesWhatIsMalformed) {
   request.cu_seqlens = {0, -2147483647, 2147483647};
   EXPECT_EQ(Invalid(request), "row 0: tokens: -2147483647, expected 1 to 4");
   request.cu_seqlens = {0, 2, 4};
-  EXPECT_EQ(Invalid(request), "ids: 3, expected 4 numbers, as the last of cu_seqlens says");
+  EXPECT_EQ(Invalid(request), "input_ids: 3, expected 4 numbers, as the last of cu_seqlens says");
   request.cu_seqlens = {0, 2, 3};
   request.type_ids = {0, 0};
   EXPECT_EQ(Invalid(request), "type_ids: 2, expected none or 3 numbers, one a token");
@@ -86,6 +86,10 @@ TEST(Admission, NamesWhatIsWrongWithATask) {
             "row 0: dimensions: -1, expected 0 to 8");
   EXPECT_EQ(Invalid(MakeRequest({{1}}, {Task::kSparse, Pooling::kModel, Normalize::kL2, 2})),
             "row 0: dimensions: 2, expected 0 for sparse");
+  EXPECT_EQ(Invalid(MakeRequest({{1}}, {Task::kSparse, Pooling::kMean})),
+            "row 0: pooling: 1, expected the model's for sparse");
+  EXPECT_EQ(Invalid(MakeRequest({{1}}, {Task::kSparse, Pooling::kModel, Normalize::kNone})),
+            "row 0: normalize: 0, expected the default for sparse");
 
   Request request = RequestOfLengths({1, 1});
   request.rows[1].task = Task::kClassify;
