@@ -24,20 +24,25 @@ constexpr KnownEngine kEngines[] = {
 
 }  // namespace
 
+std::string KnownEngines() {
+  std::string names;
+  for (const KnownEngine& known : kEngines) absl::StrAppend(&names, names.empty() ? "" : ", ", known.name);
+  return names;
+}
+
 absl::StatusOr<ChosenEngine> MakeEngine(std::string_view choice) {
   const size_t colon = choice.find(':');
   const std::string name(choice.substr(0, colon));
   const std::string_view settings = colon == std::string_view::npos ? "" : choice.substr(colon + 1);
-  std::string names;
   for (const KnownEngine& known : kEngines) {
     if (name == known.name) {
       Made made = known.make(settings);
       if (!made.ok()) return std::move(made).status();
       return ChosenEngine{name, *std::move(made)};
     }
-    absl::StrAppend(&names, names.empty() ? "" : ", ", known.name);
   }
-  return absl::NotFoundError(absl::StrCat("no engine is named '", name, "', expected one of: ", names));
+  return absl::NotFoundError(
+      absl::StrCat("no engine is named '", name, "', expected one of: ", KnownEngines()));
 }
 
 }  // namespace trellis::program

@@ -11,6 +11,9 @@
 
 namespace trellis::program {
 
+// Their names, as a list in a sentence.
+std::string KnownEngines();
+
 struct ChosenEngine {
   std::string name;  // for metrics and logs
   std::unique_ptr<engine::Engine> engine;

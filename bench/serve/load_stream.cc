@@ -11,6 +11,8 @@ namespace trellis::bench {
 namespace {
 
 constexpr int kDifferentRequests = 64;
+// Of a request: what they take in memory, and the time to make them, stay small.
+constexpr int64_t kMostTokens = int64_t{1} << 20;
 
 bool ParseRange(absl::string_view text, int32_t least_allowed, Range& range) {
   const std::pair<absl::string_view, absl::string_view> ends = absl::StrSplit(text, absl::MaxSplits(':', 1));
@@ -95,6 +97,10 @@ absl::StatusOr<LoadStream> ParseLoadStream(std::string_view spec) {
     if (!Set(stream, field.first, field.second, expected)) {
       return absl::InvalidArgumentError(absl::StrCat("--stream: '", part, "', expected ", expected));
     }
+  }
+  if (int64_t{stream.rows.most} * stream.tokens.most > kMostTokens) {
+    return absl::InvalidArgumentError(absl::StrCat("--stream: rows times tokens: ", stream.rows.most, " * ",
+                                                   stream.tokens.most, ", expected at most ", kMostTokens));
   }
   return stream;
 }

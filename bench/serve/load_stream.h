@@ -32,7 +32,8 @@ struct LoadStream {
 };
 
 // "key=value,...": name, rate, rows, tokens, task, priority, deadline_ms, cancel_share, cancel_after_ms; a
-// range is LEAST:MOST or one number. InvalidArgument names key and value.
+// range is LEAST:MOST or one number; a request has at most a million tokens. InvalidArgument names key and
+// value.
 absl::StatusOr<LoadStream> ParseLoadStream(std::string_view spec);
 
 // Some requests of the stream to send over and over, so that making them costs nothing while time is

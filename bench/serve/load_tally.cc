@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -56,6 +57,16 @@ void LoadTally::Ended(const grpc::Status& status, const v1::InferRequest& reques
   queue_ms_ += static_cast<double>(reply.timings().queue_ns()) / 1e6;
   forward_ms_ += static_cast<double>(reply.timings().forward_ns()) / 1e6;
   total_ms_ += static_cast<double>(reply.timings().total_ns()) / 1e6;
+}
+
+int64_t LoadTally::ended() const {
+  const std::lock_guard lock(mutex_);
+  return std::accumulate(by_code_.begin(), by_code_.end(), int64_t{0});
+}
+
+int64_t LoadTally::answered() const {
+  const std::lock_guard lock(mutex_);
+  return by_code_[0];
 }
 
 std::string LoadTally::Json(const std::string& name, double seconds) const {

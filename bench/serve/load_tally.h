@@ -25,6 +25,10 @@ class LoadTally {
   void Ended(const grpc::Status& status, const v1::InferRequest& request, const v1::InferReply& reply,
              std::chrono::nanoseconds latency);
 
+  // How many calls ended, and how many of them OK.
+  int64_t ended() const;
+  int64_t answered() const;
+
   // One JSON object; `seconds`: from the first moment to the last answer.
   std::string Json(const std::string& name, double seconds) const;
 

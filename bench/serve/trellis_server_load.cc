@@ -40,6 +40,9 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
   app.add_option("--seed", options.seed, "of arrivals, lengths and ids")->capture_default_str();
+  app.footer(
+      "Exit status: 0 some were answered; 1 nobody answers there, or none was answered; 2 a --stream is "
+      "wrong.");
   CLI11_PARSE(app, argc, argv);
   options.duration = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
   options.grace = std::chrono::milliseconds(static_cast<int64_t>(grace * 1000));
@@ -62,7 +65,14 @@ int main(int argc, char** argv) {
     absl::StrAppend(&json, s == 0 ? "" : ", ",
                     result->tallies[s]->Json(options.streams[s].name, std::max(result->seconds, 1e-3)));
   }
+  int64_t ended = 0, answered = 0;
+  for (const auto& tally : result->tallies) ended += tally->ended(), answered += tally->answered();
+  const bool none = ended > 0 && answered == 0;
+  if (none)
+    std::fprintf(stderr, "%s: none of %lld requests was answered\n", options.target.c_str(),
+                 static_cast<long long>(ended));
   const bool written = std::printf("%s]}\n", json.c_str()) > 0 && std::fflush(stdout) == 0;
-  // Not a return, which would shut gRPC down under threads that are still putting the last calls away (1.51 aborts).
-  std::_Exit(written ? 0 : 1);
+  // Not a return, which would shut gRPC down under threads that are still putting the last calls away (1.51
+  // aborts).
+  std::_Exit(written && !none ? 0 : 1);
 }
