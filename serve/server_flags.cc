@@ -6,6 +6,8 @@
 #include <iostream>
 #include <limits>
 
+#include "serve/engine_choice.h"
+
 namespace trellis::program {
 namespace {
 
@@ -46,7 +48,7 @@ ParsedFlags ParseServerFlags(int argc, char** argv) {
   add("--listen", flags.listen, "host:port of gRPC; port 0 takes a free one and says which")
       ->check(AddressFault);
   add("--engine", flags.engine,
-      "what computes: NAME[:settings], as in cpu:FOLDER,dtype=bf16 (known: cpu, synthetic)");
+      "what computes, and its settings: NAME[:settings], as in cpu:FOLDER,dtype=bf16 (known: " + KnownEngines() + ")");
   add("--max-batch-tokens", flags.options.max_batch_tokens,
       "tokens in a batch; 0: what runs in about 50 ms, found at the start")
       ->check(CLI::Range(0, std::numeric_limits<int32_t>::max()));
@@ -55,6 +57,16 @@ ParsedFlags ParseServerFlags(int argc, char** argv) {
   add("--max-queued-tokens", flags.options.max_queued_tokens,
       "tokens that may wait, before refusing; 0: 64 batches of them")
       ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()));
+  add("--max-queued-requests", flags.options.max_queued_requests, "requests that may wait, before refusing")
+      ->check(CLI::Range(int64_t{1}, int64_t{std::numeric_limits<int32_t>::max()}));
+  add("--max-answer-bytes", flags.options.max_answer_bytes,
+      "what the answers of all requests may have in bytes, from acceptance until their clients have taken "
+      "them, "
+      "before refusing; 0: 512 MiB, or 8 of a batch's longest")
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()));
+  add("--max-connections", flags.max_connections,
+      "connections of gRPC at a time, about; fewer where the limit of open files leaves no more")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
   add("--max-wait-us", max_wait_us,
       "how long a batch that is not full may wait for more, in microseconds; 0: not at all")
       ->check(CLI::Range(int64_t{0}, kLongest * 1'000'000));

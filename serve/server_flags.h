@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "serve/server/grpc_listener.h"
 #include "serve/server/server.h"
 
 namespace trellis::program {
@@ -22,6 +23,7 @@ struct ServerFlags {
   std::chrono::seconds drain{30};
   std::string metrics_listen;     // empty: none
   int64_t max_message_bytes = 0;  // 0: fits the other limits
+  int64_t max_connections = server::GrpcListener::kMaxConnections;
 };
 
 // Either flags, or the exit status of a run that ends here: after --help and --version on standard output, or

@@ -20,10 +20,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "serve/engine_choice.h"
+#include "serve/server/grpc_connections.h"
 #include "serve/server/grpc_limits.h"
 #include "serve/server/grpc_listener.h"
 #include "serve/server/metrics_endpoint.h"
 #include "serve/server/metrics_recorder.h"
+#include "serve/server/options.h"
 #include "serve/server/server.h"
 #include "serve/server_flags.h"
 #include "serve/stop_signals.h"
@@ -32,6 +34,9 @@ namespace trellis::program {
 namespace {
 
 using std::chrono::milliseconds;
+
+// For answers that were given just before the time was up.
+constexpr milliseconds kLastAnswers{1000};
 
 void Log(const std::string& line) {
   std::fputs(absl::StrCat("trellis-server: ", line, "\n").c_str(), stderr);
@@ -59,19 +64,30 @@ void Drain(server::Server& server, server::GrpcListener& listener, const StopSig
            std::chrono::seconds limit) {
   listener.AnnounceEnd();
   const auto end = server::Clock::now() + limit;
-  std::future<bool> drained = std::async(std::launch::async, [&] {
-    const bool finished = server.Drain(limit);
+  struct Outcome {
+    bool finished = false;
+    size_t undelivered = 0;
+  };
+  std::future<Outcome> drained = std::async(std::launch::async, [&] {
+    Outcome outcome;
+    outcome.finished = server.Drain(limit);
     // The last answers may still be on their way to slow readers.
-    listener.Stop(
-        std::max(std::chrono::duration_cast<milliseconds>(end - server::Clock::now()), milliseconds(100)));
-    return finished;
+    const auto rest = std::chrono::duration_cast<milliseconds>(end - server::Clock::now());
+    outcome.undelivered = listener.Stop(std::max(rest, kLastAnswers));
+    return outcome;
   });
   while (drained.wait_for(milliseconds(0)) != std::future_status::ready) {
     if (const auto signal = signals.WaitFor(milliseconds(10))) EndAtOnce(*signal);
   }
-  Log(drained.get()
-          ? "drained: every accepted request was finished"
-          : absl::StrCat("not drained in ", limit.count(), " s: the rest was answered UNAVAILABLE"));
+  const Outcome outcome = drained.get();
+  std::string line = outcome.finished ? "drained: every accepted request was finished"
+                                      : absl::StrCat("not drained in ", limit.count(),
+                                                     " s: the rest was answered UNAVAILABLE");
+  if (outcome.undelivered > 0) {
+    absl::StrAppend(&line, "; ", outcome.undelivered,
+                    " answers were not taken by their clients and are lost");
+  }
+  Log(line);
 }
 
 // Until a signal comes. A dead engine does not end the program: who watches its health decides.
@@ -90,6 +106,15 @@ int Serve(server::Server& server, server::GrpcListener& listener, const StopSign
 int Run(const ServerFlags& flags, const StopSignals& signals) {
   absl::StatusOr<ChosenEngine> chosen = MakeEngine(flags.engine);
   if (!chosen.ok()) return Fail("--engine", chosen.status());
+  // What cannot work is said before a port is open that others may see.
+  const engine::EngineLimits& engine_limits = chosen->engine->limits();
+  if (auto status = server::CheckEngineLimits(engine_limits); !status.ok()) return Fail("--engine", status);
+  if (auto status = server::CheckOptions(flags.options, engine_limits); !status.ok()) {
+    return Fail("options", status);
+  }
+  if (auto status = server::CheckMessageBytes(engine_limits, flags.max_message_bytes); !status.ok()) {
+    return Fail("--max-message-bytes", status);
+  }
   const server::MessageLimits limits =
       server::LimitsFor(chosen->engine->limits(), flags.options, flags.max_message_bytes);
   server::MetricsRecorder metrics({TRELLIS_VERSION, chosen->name, chosen->engine->limits().model});
@@ -104,7 +129,7 @@ int Run(const ServerFlags& flags, const StopSignals& signals) {
   }
   // Declared before the listener, whose calls use it, and so destroyed after.
   std::unique_ptr<server::Server> server;
-  auto listening = server::GrpcListener::Listen(flags.listen, limits, &metrics);
+  auto listening = server::GrpcListener::Listen(flags.listen, limits, &metrics, flags.max_connections);
   if (!listening.ok()) return Fail("--listen", listening.status());
   server::GrpcListener& listener = **listening;
   Log(absl::StrCat("listening on ", WithPort(flags.listen, listener.port())));
@@ -147,6 +172,7 @@ int main(int argc, char** argv) {
   using namespace trellis::program;
   OccupyStandardStreams();
   std::signal(SIGPIPE, SIG_IGN);
+  trellis::server::RaiseDescriptorLimit();
   // gRPC's own log is of several lines each, and whatever is in it we report as a status. GRPC_VERBOSITY
   // brings it back.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);

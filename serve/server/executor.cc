@@ -28,7 +28,10 @@ absl::Status Guarded(const char* where, Call call) {
 }  // namespace
 
 Executor::Executor(engine::Engine* engine, const SchedulerOptions& options, Observer* observer)
-    : engine_(engine), observer_(observer), scheduler_(options, observer) {
+    : engine_(engine),
+      observer_(observer),
+      undelivered_(std::make_shared<Undelivered>(observer)),
+      scheduler_(options, observer) {
   stepper_ = std::thread([this] { RunStepper(); });
   finisher_ = std::thread([this] { RunFinisher(); });
   answerer_ = std::thread([this] { RunAnswerer(); });
@@ -47,11 +50,12 @@ Executor::~Executor() {
   end(Stop::kStepper, work_, stepper_);
   end(Stop::kFinisher, running_changed_, finisher_);
   end(Stop::kAnswerer, answers_changed_, answerer_);
+  undelivered_->ForgetObserver();
 }
 
-absl::StatusOr<Ticket> Executor::Accept(Request&& request) {
+absl::StatusOr<Ticket> Executor::Accept(Request&& request, int64_t answer_bytes) {
   const std::lock_guard lock(mutex_);
-  auto ticket = scheduler_.Accept(std::move(request), Clock::now());
+  auto ticket = scheduler_.Accept(std::move(request), Clock::now(), answer_bytes, undelivered_->held());
   if (ticket.ok()) WakeOthers();
   return ticket;
 }
@@ -66,7 +70,7 @@ bool Executor::Drain(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   scheduler_.StartDraining();
   WakeOthers();
-  const auto settled = [this] { return scheduler_.settled(); };
+  const auto settled = [this] { return Settled(); };
   // The clock's last second is as good as for ever, and cannot be passed by adding to it.
   const Clock::time_point now = Clock::now();
   const bool forever =
@@ -96,7 +100,7 @@ void Executor::WakeOthers() {
   if (scheduler_.has_slot()) work_.notify_one();
   if (scheduler_.has_answers() || scheduler_.next_deadline() < answerer_wakes_at_)
     answers_changed_.notify_one();
-  if (scheduler_.settled()) settled_.notify_all();
+  if (Settled()) settled_.notify_all();
 }
 
 void Executor::RunStepper() {
@@ -141,7 +145,7 @@ void Executor::HandOver(Batch batch, std::unique_ptr<PackedRows> memory) {
   });
   if (!status.ok()) observer_->BatchDone(Clock::now() - running.handed_over, status.code());
 
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (status.ok()) {
     running.batch = std::move(batch);
     running.memory = std::move(memory);
@@ -149,6 +153,8 @@ void Executor::HandOver(Batch batch, std::unique_ptr<PackedRows> memory) {
     running_changed_.notify_one();
     return;
   }
+  // A dead engine ends every request; but not those whose values it has given already.
+  copied_.wait(lock, [this] { return !copying_; });
   scheduler_.TurnedAway();
   scheduler_.Fail(std::move(batch), status, Clock::now());
   if (memory != nullptr) spare_.push_back(std::move(memory));
@@ -180,6 +186,7 @@ void Executor::Complete(Running running) {
     // The place in the engine is free before the values are copied.
     const std::lock_guard lock(mutex_);
     scheduler_.LeaveEngine(status.ok() ? std::optional(took) : std::nullopt, end);
+    copying_ = status.ok();
     work_.notify_one();
   }
   std::vector<RowReply> replies;
@@ -191,6 +198,8 @@ void Executor::Complete(Running running) {
     running.result.reset();
   }
   const std::lock_guard lock(mutex_);
+  copying_ = false;
+  copied_.notify_all();
   spare_.push_back(std::move(running.memory));
   if (status.ok()) {
     scheduler_.Finish(std::move(running.batch), std::move(replies), Clock::now());
@@ -205,10 +214,15 @@ void Executor::RunAnswerer() {
   for (;;) {
     std::vector<Answer> answers = scheduler_.TakeAnswers();
     if (!answers.empty()) {
-      lock.unlock();
-      int64_t tokens = 0;
       for (Answer& answer : answers) {
-        tokens += answer.tokens;
+        scheduler_.Answered(answer.held);
+        // An answer without rows has next to no bytes.
+        if (!answer.reply.status.ok()) answer.held.answer_bytes = 0;
+        answer.reply.hold = undelivered_->Hold(answer.held);
+      }
+      answering_ = true;
+      lock.unlock();
+      for (Answer& answer : answers) {
         try {
           answer.done(std::move(answer.reply));
         } catch (const std::exception& e) {
@@ -219,8 +233,8 @@ void Executor::RunAnswerer() {
       }
       answers.clear();  // what the callbacks hold is released without the lock
       lock.lock();
-      scheduler_.Delivered(tokens);
-      if (scheduler_.settled()) settled_.notify_all();
+      answering_ = false;
+      if (Settled()) settled_.notify_all();
       scheduler_.Expire(Clock::now());
       continue;
     }

@@ -25,6 +25,7 @@
 #include "serve/server/packed_rows.h"
 #include "serve/server/request.h"
 #include "serve/server/scheduler.h"
+#include "serve/server/undelivered.h"
 
 namespace trellis::server {
 
@@ -37,7 +38,7 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  absl::StatusOr<Ticket> Accept(Request&& request);  // as Scheduler::Accept
+  absl::StatusOr<Ticket> Accept(Request&& request, int64_t answer_bytes);  // as Scheduler::Accept
   void Cancel(Ticket ticket);
   bool Drain(std::chrono::milliseconds limit);
   Health health() const;
@@ -56,18 +57,23 @@ class Executor {
   void HandOver(Batch batch, std::unique_ptr<PackedRows> memory);
   void Complete(Running running);
   void WakeOthers();
+  bool Settled() const { return scheduler_.settled() && !answering_; }
 
   engine::Engine* const engine_;
   Observer* const observer_;
+  const std::shared_ptr<Undelivered> undelivered_;
 
   mutable std::mutex mutex_;
-  std::condition_variable work_, running_changed_, answers_changed_, settled_;
+  std::condition_variable work_, running_changed_, copied_, answers_changed_, settled_;
   Scheduler scheduler_;
   std::deque<Running> running_;  // in the engine, oldest first, but for the one that the finisher has
   std::vector<std::unique_ptr<PackedRows>> spare_;
   enum class Stop : uint8_t { kNo, kStepper, kFinisher, kAnswerer };
   Stop stop_ = Stop::kNo;  // the threads end in this order, each when it has no work left
   Clock::time_point answerer_wakes_at_ = Clock::time_point::min();  // by itself; min while it is awake
+
+  bool copying_ = false;    // the finisher has values that are not with the scheduler yet
+  bool answering_ = false;  // a `done` may be running
 
   Clock::time_point last_end_;  // the finisher's own: when the engine was done with the batch before
   std::thread stepper_, finisher_, answerer_;

@@ -22,7 +22,9 @@ HealthCheckResponse::ServingStatus ToWire(HealthService::State state) {
 // newest.
 class HealthService::Watcher final : public grpc::ServerWriteReactor<HealthCheckResponse> {
  public:
-  explicit Watcher(HealthService& service) : service_(service) {}
+  Watcher(HealthService& service, bool known) : service_(service), known_(known) {}
+
+  bool known() const { return known_; }
 
   void Tell(HealthCheckResponse::ServingStatus status) {
     const std::lock_guard lock(mutex_);
@@ -66,6 +68,7 @@ class HealthService::Watcher final : public grpc::ServerWriteReactor<HealthCheck
   }
 
   HealthService& service_;
+  const bool known_;  // whether the service that is watched is one of ours
   std::mutex mutex_;
   bool writing_ = false;
   std::optional<HealthCheckResponse::ServingStatus> wanted_;
@@ -95,36 +98,40 @@ grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* call
 
 grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(grpc::CallbackServerContext*,
                                                                     const HealthCheckRequest* request) {
-  auto* watcher = new Watcher(*this);
   // A service that is not known may become so one day, says the protocol: the stream stays open.
   const bool known = Knows(request->service());
+  auto* watcher = new Watcher(*this, known);
   const std::lock_guard lock(mutex_);
   if (closed_) {
     watcher->End(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is stopping"));
     return watcher;
   }
   watcher->Tell(known ? ToWire(state_()) : HealthCheckResponse::SERVICE_UNKNOWN);
-  if (known) watchers_.insert(watcher);
+  watchers_.insert(watcher);
   return watcher;
 }
 
 void HealthService::Forget(Watcher* watcher) {
   const std::lock_guard lock(mutex_);
   watchers_.erase(watcher);
+  forgotten_.notify_all();
 }
 
 void HealthService::Refresh() {
   const std::lock_guard lock(mutex_);
   // Asked for under the lock, so that a watcher that came meanwhile is not told what was true before.
   const HealthCheckResponse::ServingStatus status = ToWire(state_());
-  for (Watcher* watcher : watchers_) watcher->Tell(status);
+  for (Watcher* watcher : watchers_) {
+    if (watcher->known()) watcher->Tell(status);
+  }
 }
 
-void HealthService::Close() {
-  const std::lock_guard lock(mutex_);
+void HealthService::Close(std::chrono::milliseconds grace) {
+  std::unique_lock lock(mutex_);
   closed_ = true;
   for (Watcher* watcher : watchers_)
     watcher->End(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is stopping"));
+  forgotten_.wait_for(lock, grace, [this] { return watchers_.empty(); });
 }
 
 }  // namespace trellis::server

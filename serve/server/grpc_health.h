@@ -3,6 +3,8 @@
 #ifndef TRELLIS_SERVE_SERVER_GRPC_HEALTH_H_
 #define TRELLIS_SERVE_SERVER_GRPC_HEALTH_H_
 
+#include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -25,9 +27,9 @@ class HealthService final : public grpc::health::v1::Health::CallbackService {
   // Tells those who watch, if the state is another than they know.
   void Refresh();
 
-  // Ends every Watch, which otherwise lasts as long as its client, and lets no new one begin. Before the gRPC
-  // server stops.
-  void Close();
+  // Ends every Watch, which otherwise lasts as long as its client, and lets no new one begin. Waits until
+  // their clients know, for `grace` at most. Before the gRPC server stops.
+  void Close(std::chrono::milliseconds grace);
 
   grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* call,
                                   const grpc::health::v1::HealthCheckRequest* request,
@@ -44,6 +46,7 @@ class HealthService final : public grpc::health::v1::Health::CallbackService {
   const std::vector<std::string> services_;
   const std::function<State()> state_;
   std::mutex mutex_;
+  std::condition_variable forgotten_;
   bool closed_ = false;                    // guarded by mutex_
   std::unordered_set<Watcher*> watchers_;  // guarded by mutex_: none is deleted while it is in here
 };

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
+#include "serve/server/answer_bytes.h"
+
 namespace trellis::server {
 namespace {
 
@@ -18,6 +21,18 @@ int64_t VarintBytes(uint64_t value) {
 }
 
 }  // namespace
+
+absl::Status CheckMessageBytes(const engine::EngineLimits& engine, int64_t override_bytes) {
+  // Both ids of a token as long as they can be, and a row's other fields.
+  const int64_t request = int64_t{engine.max_row_tokens} * 10 + kAnswerBytes;
+  const int64_t reply =
+      kAnswerBytes + kAnswerRowBytes +
+      std::max<int64_t>({kFailedRowBytes, int64_t{engine.dimensions} * 4, int64_t{engine.labels} * 4});
+  const int64_t least = std::max(request, reply);
+  if (override_bytes == 0 || override_bytes >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(override_bytes, ", expected 0 or at least ", least,
+                                                 ", which one row of this model can need"));
+}
 
 MessageLimits LimitsFor(const engine::EngineLimits& engine, const ServerOptions& options,
                         int64_t override_bytes) {
@@ -36,31 +51,10 @@ MessageLimits LimitsFor(const engine::EngineLimits& engine, const ServerOptions&
                              ? std::max<int64_t>(batch, engine.vocab_size) * (4 + 5)
                              : 0;
   const int64_t logits = static_cast<int64_t>(engine.max_batch_rows) * engine.labels * 4;
-  const int64_t rows = static_cast<int64_t>(engine.max_batch_rows) * 10;  // two offsets
+  const int64_t rows = static_cast<int64_t>(engine.max_batch_rows) * kAnswerRowBytes;
   const int64_t reply = std::max({dense, sparse, logits}) + rows + kFrame;
-  return {std::clamp(request, kLeast, kMost), std::clamp(std::max(reply, request), kLeast, kMost)};
-}
-
-int64_t ReplyBytesAtLeast(const engine::EngineLimits& engine, std::span<const engine::RowTask> rows,
-                          std::span<const int32_t> cu_seqlens) {
-  int64_t values = 0;
-  for (size_t r = 0; r < rows.size(); ++r) {
-    const int64_t dimensions = rows[r].dimensions > 0 ? rows[r].dimensions : engine.dimensions;
-    switch (rows[r].task) {
-      case engine::Task::kEmbed:
-        values += dimensions;
-        break;
-      case engine::Task::kEmbedAll:
-        values += dimensions * (int64_t{cu_seqlens[r + 1]} - cu_seqlens[r]);
-        break;
-      case engine::Task::kSparse:
-        break;
-      case engine::Task::kClassify:
-        values += engine.labels;
-        break;
-    }
-  }
-  return values * 4 + static_cast<int64_t>(rows.size());  // and at least a byte for each row's offset
+  const int64_t failed = tokens >= kMost ? kMost : tokens * (kAnswerRowBytes + kFailedRowBytes) + kFrame;
+  return {std::clamp(request, kLeast, kMost), std::clamp(std::max({reply, request, failed}), kLeast, kMost)};
 }
 
 }  // namespace trellis::server

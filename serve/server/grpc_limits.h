@@ -4,8 +4,8 @@
 #define TRELLIS_SERVE_SERVER_GRPC_LIMITS_H_
 
 #include <cstdint>
-#include <span>
 
+#include "absl/status/status.h"
 #include "serve/engine/engine.h"
 #include "serve/server/server.h"
 
@@ -17,15 +17,15 @@ struct MessageLimits {
 };
 
 // Request: as many tokens as the queue can hold, in the longest encoding. Reply: whatever the longest
-// request, or one full batch of the engine's longest task, can need. Both at least gRPC's default of 4 MiB
-// and at most what a message can be. `override_bytes` (not 0) replaces both.
+// request, or one full batch of the engine's longest task, or as many failed rows as the queue can hold, can
+// need. Both at least gRPC's default of 4 MiB and at most what a message can be. `override_bytes` (not 0)
+// replaces both.
 MessageLimits LimitsFor(const engine::EngineLimits& engine, const ServerOptions& options,
                         int64_t override_bytes);
 
-// Bytes that the answer to these rows needs for sure. A sparse row counts nothing: how many weights it has is
-// known only when it is computed.
-int64_t ReplyBytesAtLeast(const engine::EngineLimits& engine, std::span<const engine::RowTask> rows,
-                          std::span<const int32_t> cu_seqlens);
+// What `override_bytes` may be: 0, or enough for the longest row and for the answer to one row that has one
+// vector. InvalidArgument says how many that is.
+absl::Status CheckMessageBytes(const engine::EngineLimits& engine, int64_t override_bytes);
 
 }  // namespace trellis::server
 

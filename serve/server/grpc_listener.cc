@@ -9,31 +9,48 @@
 
 namespace trellis::server {
 
+using std::chrono::milliseconds;
+
+// For peers that go away as soon as they are told; one that does not is cut.
+constexpr milliseconds kWatchersGrace{200};
+constexpr milliseconds kClientsGrace{200};
+
 absl::StatusOr<std::unique_ptr<GrpcListener>> GrpcListener::Listen(const std::string& address,
                                                                    const MessageLimits& limits,
-                                                                   Observer* observer) {
+                                                                   Observer* observer,
+                                                                   int64_t max_connections) {
   // Effective for servers built from now on; it cannot be taken back, and nobody in this program wants that.
   static const bool reflection = [] {
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     return true;
   }();
   (void)reflection;
+  auto connections = Connections::Listen(address, max_connections, observer);
+  if (!connections.ok()) return std::move(connections).status();
   std::unique_ptr<GrpcListener> listener(new GrpcListener(limits, observer));
+  listener->connections_ = *std::move(connections);
   grpc::ServerBuilder builder;
-  // By default two servers share a port, and half of the calls go to the one that is forgotten.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits.request_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(limits.reply_bytes));
-  int port = 0;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  // Compressed requests are refused, before they grow: a few bytes of one could be any number of another, and
+  // the limit of a message is checked only after.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  listener->acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      grpc::InsecureServerCredentials());
   builder.RegisterService(&listener->inference_);
   builder.RegisterService(&listener->health_);
   listener->grpc_ = builder.BuildAndStart();
-  if (listener->grpc_ == nullptr || port == 0) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", address, ": in use, or no address of this machine"));
+  if (listener->grpc_ == nullptr) {
+    return absl::UnavailableError(absl::StrCat("cannot serve on ", address, ": gRPC does not start"));
   }
-  listener->port_ = port;
+  listener->connections_->Start([acceptor = listener->acceptor_.get()](int socket) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = socket;
+    acceptor->HandleNewConnection(&connection);
+  });
   return listener;
 }
 
@@ -44,7 +61,7 @@ GrpcListener::GrpcListener(const MessageLimits& limits, Observer* observer)
         return ready ? HealthService::State::kServing : HealthService::State::kNotServing;
       }) {}
 
-GrpcListener::~GrpcListener() { Stop(std::chrono::milliseconds(0)); }
+GrpcListener::~GrpcListener() { Stop(milliseconds(0)); }
 
 void GrpcListener::Open(Server& server) {
   server_.store(&server, std::memory_order_release);
@@ -57,13 +74,19 @@ void GrpcListener::AnnounceEnd() {
   health_.Refresh();
 }
 
-void GrpcListener::Stop(std::chrono::milliseconds limit) {
-  if (grpc_ == nullptr) return;
+size_t GrpcListener::Stop(milliseconds limit) {
+  if (grpc_ == nullptr) return 0;
   AnnounceEnd();
-  health_.Close();
-  grpc_->Shutdown(std::chrono::system_clock::now() + limit);
+  const size_t undelivered = inference_.AwaitDelivery(limit);
+  health_.Close(kWatchersGrace);
+  // In this order nobody is told CANCELLED, which is what gRPC says to calls that come while it shuts down:
+  // by then nothing can be said any more.
+  connections_->Close();
+  connections_->End(kClientsGrace);
+  grpc_->Shutdown(std::chrono::system_clock::now());
   grpc_->Wait();
   grpc_ = nullptr;
+  return undelivered;
 }
 
 }  // namespace trellis::server

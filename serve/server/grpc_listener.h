@@ -10,6 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "serve/server/grpc_connections.h"
 #include "serve/server/grpc_health.h"
 #include "serve/server/grpc_limits.h"
 #include "serve/server/grpc_service.h"
@@ -20,14 +22,15 @@ namespace trellis::server {
 
 class GrpcListener {
  public:
-  // `address` is host:port; port 0 takes a free one. Unavailable: the port cannot be had (the message names
-  // it). `observer` may be null and outlives the listener.
+  // `address` and `max_connections`: see Connections::Listen. Unavailable: the port cannot be had (the
+  // message names it). `observer` may be null and outlives the listener.
   static absl::StatusOr<std::unique_ptr<GrpcListener>> Listen(const std::string& address,
-                                                              const MessageLimits& limits,
-                                                              Observer* observer);
+                                                              const MessageLimits& limits, Observer* observer,
+                                                              int64_t max_connections = kMaxConnections);
+  static constexpr int64_t kMaxConnections = 10'000;
   ~GrpcListener();
 
-  int port() const { return port_; }
+  int port() const { return connections_->port(); }
 
   // From now on calls reach `server`, which outlives the listener.
   void Open(Server& server);
@@ -39,9 +42,11 @@ class GrpcListener {
   // Tells the watchers of health of a change of the server's state. To be called a few times a second.
   void RefreshHealth() { health_.Refresh(); }
 
-  // Lets calls that are being answered finish for so long, then cuts them. Blocking. After AnnounceEnd and
-  // the server's Drain.
-  void Stop(std::chrono::milliseconds limit);
+  // Waits for so long until the answer of every accepted request has been delivered, then cuts whatever is
+  // left: calls without a request in them and streams do not keep it. New calls are answered UNAVAILABLE
+  // until their connection ends, and from then on fail as UNAVAILABLE by themselves. Returns how many answers
+  // their clients did not take. Blocking. After AnnounceEnd and the server's Drain.
+  size_t Stop(std::chrono::milliseconds limit);
 
  private:
   GrpcListener(const MessageLimits& limits, Observer* observer);
@@ -50,7 +55,8 @@ class GrpcListener {
   std::atomic<bool> ending_{false};
   InferenceService inference_;
   HealthService health_;
-  int port_ = 0;
+  std::unique_ptr<Connections> connections_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> grpc_;  // the last: it stops before what it calls is gone
 };
 

@@ -4,12 +4,14 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "grpcpp/support/slice.h"
+#include "serve/server/answer_bytes.h"
 #include "trellis/v1/inference.pb.h"
 
 namespace trellis::server {
@@ -17,6 +19,10 @@ namespace {
 
 // From here on a slice of its own is cheaper than the copy.
 constexpr size_t kOwnSlice = 16 << 10;
+// Of failed rows: one message, and all of a reply together.
+constexpr int64_t kMessage = 512;
+constexpr int64_t kMessageFrame = 8;  // its tag and length, and a longer length of the failure
+constexpr int64_t kMessages = int64_t{64} << 10;
 constexpr bool kNativeOrder = std::endian::native == std::endian::little;
 
 int64_t Nanoseconds(Clock::duration duration) {
@@ -57,8 +63,16 @@ class ValueSlices {
   std::vector<grpc::Slice> slices_;
 };
 
-// Everything but `values`.
-v1::InferReply Frame(const Reply& reply) {
+// The front of `text`, of at most `most` bytes: a character is left out rather than cut.
+std::string Front(std::string_view text, size_t most) {
+  if (text.size() <= most) return std::string(text);
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
+  return std::string(text.substr(0, most));
+}
+
+// Everything but `values`. `room`: bytes for the messages of failed rows; later ones have none when it is
+// used up.
+v1::InferReply Frame(const Reply& reply, int64_t room) {
   v1::InferReply frame;
   const int rows = static_cast<int>(reply.rows.size());
   frame.mutable_value_offsets()->Reserve(rows + 1);
@@ -76,7 +90,10 @@ v1::InferReply Frame(const Reply& reply) {
       v1::RowFailure& failure = *frame.add_failures();
       failure.set_row(r);
       failure.set_code(static_cast<int32_t>(row.status.code()));
-      failure.set_message(std::string(row.status.message()));
+      const absl::string_view whole = row.status.message();
+      const int64_t most = std::clamp<int64_t>(room - kMessageFrame, 0, kMessage);
+      failure.set_message(Front({whole.data(), whole.size()}, static_cast<size_t>(most)));
+      room -= kMessageFrame + static_cast<int64_t>(failure.message().size());
     }
     frame.add_value_offsets(values);
     if (sparse) frame.add_index_offsets(frame.indices_size());
@@ -110,12 +127,12 @@ absl::StatusOr<grpc::ByteBuffer> ReplyToWire(Reply reply, Clock::time_point arri
     if (row.status.ok()) value_bytes += static_cast<int64_t>(row.values.size()) * 4;
   }
   const auto too_long = [&](int64_t bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("the answer has ", bytes, " bytes, more than the ",
-                                                   max_bytes, " of a reply: send fewer rows at once"));
+    return absl::ResourceExhaustedError(absl::StrCat("the answer has ", bytes, " bytes, more than the ",
+                                                     max_bytes, " of a reply: send fewer rows at once"));
   };
   if (value_bytes > max_bytes) return too_long(value_bytes);
 
-  v1::InferReply frame = Frame(reply);
+  v1::InferReply frame = Frame(reply, std::min(max_bytes - AnswerBytes(reply.rows), kMessages));
   v1::Timings& timings = *frame.mutable_timings();
   timings.set_queue_ns(Nanoseconds(reply.timings.queue));
   timings.set_forward_ns(Nanoseconds(reply.timings.forward));

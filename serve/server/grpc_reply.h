@@ -17,8 +17,9 @@ namespace trellis::server {
 // Both enumerate the same codes with the same numbers.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
-// A serialized trellis.v1.InferReply. InvalidArgument where it would be longer than `max_bytes`. `arrived`:
-// when the request did.
+// A serialized trellis.v1.InferReply. ResourceExhausted where it would be longer than `max_bytes`, whose like
+// the server has refused before by AnswerBytes. Messages of failed rows are cut so that they never are the
+// reason. `arrived`: when the request did.
 absl::StatusOr<grpc::ByteBuffer> ReplyToWire(Reply reply, Clock::time_point arrived, int64_t max_bytes);
 
 // How f32 values look on the wire, whatever this machine's order of bytes. `out` has four bytes a value.

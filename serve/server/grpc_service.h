@@ -8,6 +8,10 @@
 #define TRELLIS_SERVE_SERVER_GRPC_SERVICE_H_
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
 
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
@@ -28,6 +32,10 @@ class InferenceService final : public v1::Inference::WithRawCallbackMethod_Infer
   // `observer` may be null; it hears of what is refused here, before Submit.
   InferenceService(const MessageLimits& limits, Observer* observer) : limits_(limits), observer_(observer) {}
 
+  // Waits until the answer of each request that a server accepted has been handed to its connection, for
+  // `limit` at most. Returns how many have not.
+  size_t AwaitDelivery(std::chrono::milliseconds limit);
+
   // Until then every call is UNAVAILABLE. `server` outlives the gRPC server that this service is part of.
   void Open(Server& server) { server_.store(&server, std::memory_order_release); }
 
@@ -37,9 +45,17 @@ class InferenceService final : public v1::Inference::WithRawCallbackMethod_Infer
                                   grpc::ByteBuffer* reply) override;
 
  private:
+  class Call;
+
+  grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* call, Observer::Refusal reason,
+                                   const absl::Status& status);
+
   const MessageLimits limits_;
   Observer* const observer_;
   std::atomic<Server*> server_{nullptr};
+  std::mutex mutex_;
+  std::condition_variable delivered_;
+  size_t undelivered_ = 0;  // guarded by mutex_
 };
 
 }  // namespace trellis::server

@@ -7,11 +7,12 @@ using prometheus::Histogram;
 
 constexpr const char* kTaskLabels[engine::kTasks] = {"embed", "embed_all", "sparse", "classify"};
 // What a gateway calls starting and draining alike. In the order of Observer::Refusal.
-constexpr const char* kRefusalLabels[Observer::kRefusals] = {"queue_full", "invalid",   "unsupported_task",
-                                                             "deadline",   "not_ready", "dead"};
+constexpr const char* kRefusalLabels[Observer::kRefusals] = {
+    "queue_full", "invalid",           "unsupported_task", "deadline", "not_ready",
+    "dead",       "too_many_requests", "undelivered",      "cancelled"};
 // In the order of MetricsRecorder::Outcome.
-constexpr const char* kOutcomeLabels[] = {"ok",          "cancelled",  "deadline",
-                                          "unavailable", "non_finite", "internal"};
+constexpr const char* kOutcomeLabels[] = {"ok",         "cancelled", "deadline", "unavailable",
+                                          "non_finite", "too_long",  "internal"};
 
 // A factor of two to two and a half each; the widest range is that of a queue.
 const Histogram::BucketBoundaries kSeconds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
@@ -53,10 +54,15 @@ MetricsRecorder::MetricsRecorder(const Identity& identity)
       tokens_(NewCounter("trellis_tokens_total", "Tokens accepted.")),
       cancelled_(NewCounter("trellis_cancelled_total", "Accepted requests that their caller gave up.")),
       non_finite_(NewCounter("trellis_nonfinite_total", "Rows whose values were not finite.")),
+      connections_refused_(NewCounter("trellis_connections_refused_total",
+                                      "Connections closed as they came, there being too many.")),
       queue_depth_(NewGauge("trellis_queue_depth", "Rows in the queue.")),
       queue_tokens_(NewGauge("trellis_queue_tokens", "Tokens in the queue.")),
       in_flight_rows_(NewGauge("trellis_inflight_rows", "Rows given to the engine and not yet answered.")),
-      in_flight_requests_(NewGauge("trellis_inflight_requests", "Requests accepted and not yet answered.")) {
+      in_flight_requests_(NewGauge("trellis_inflight_requests", "Requests accepted and not yet answered.")),
+      undelivered_requests_(NewGauge("trellis_undelivered_requests",
+                                     "Requests answered whose answers their clients have not yet taken.")),
+      undelivered_bytes_(NewGauge("trellis_undelivered_bytes", "Bytes of those answers, at most.")) {
   auto& inputs = prometheus::BuildCounter()
                      .Name("trellis_inputs_total")
                      .Help("Rows that were answered, by task.")
@@ -138,10 +144,19 @@ void MetricsRecorder::RowDone(engine::Task task, absl::StatusCode status) {
 }
 
 void MetricsRecorder::RequestDone(absl::StatusCode status, std::chrono::nanoseconds since_accepted) {
-  requests_[static_cast<size_t>(OutcomeOf(status))]->Increment();
+  // As a row's or a batch's code it is the engine's; as a request's it is the answer's length.
+  const bool too_long = status == absl::StatusCode::kResourceExhausted;
+  requests_[static_cast<size_t>(too_long ? Outcome::kTooLong : OutcomeOf(status))]->Increment();
   if (status == absl::StatusCode::kCancelled) cancelled_.Increment();
   request_->Observe(Seconds(since_accepted));
   in_flight_requests_.Decrement();
 }
+
+void MetricsRecorder::Undelivered(size_t requests, size_t bytes) {
+  undelivered_requests_.Set(static_cast<double>(requests));
+  undelivered_bytes_.Set(static_cast<double>(bytes));
+}
+
+void MetricsRecorder::ConnectionRefused() { connections_refused_.Increment(); }
 
 }  // namespace trellis::server

@@ -39,11 +39,13 @@ class MetricsRecorder final : public Observer {
   void BatchRetriedByRow(size_t rows) override;
   void RowDone(engine::Task task, absl::StatusCode status) override;
   void RequestDone(absl::StatusCode status, std::chrono::nanoseconds since_accepted) override;
+  void Undelivered(size_t requests, size_t bytes) override;
+  void ConnectionRefused() override;
 
  private:
   // The outcomes that the server can give, each with a label; any other code counts as internal.
-  enum class Outcome { kOk, kCancelled, kDeadline, kUnavailable, kNonFinite, kInternal };
-  static constexpr int kOutcomes = 6;
+  enum class Outcome { kOk, kCancelled, kDeadline, kUnavailable, kNonFinite, kTooLong, kInternal };
+  static constexpr int kOutcomes = 7;
   using ByOutcome = std::array<prometheus::Counter*, kOutcomes>;
 
   static Outcome OutcomeOf(absl::StatusCode status);
@@ -60,11 +62,14 @@ class MetricsRecorder final : public Observer {
   prometheus::Counter& tokens_;
   prometheus::Counter& cancelled_;
   prometheus::Counter& non_finite_;
+  prometheus::Counter& connections_refused_;
   prometheus::Counter* retries_;
   prometheus::Gauge& queue_depth_;
   prometheus::Gauge& queue_tokens_;
   prometheus::Gauge& in_flight_rows_;
   prometheus::Gauge& in_flight_requests_;
+  prometheus::Gauge& undelivered_requests_;
+  prometheus::Gauge& undelivered_bytes_;
   prometheus::Histogram* queue_wait_;
   prometheus::Histogram* batch_size_;
   prometheus::Histogram* batch_tokens_;

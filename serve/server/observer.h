@@ -14,8 +14,18 @@ namespace trellis::server {
 
 class Observer {
  public:
-  enum class Refusal : uint8_t { kQueueFull, kInvalid, kUnsupportedTask, kDeadline, kDraining, kDead };
-  static constexpr int kRefusals = 6;
+  enum class Refusal : uint8_t {
+    kQueueFull,  // tokens
+    kInvalid,
+    kUnsupportedTask,
+    kDeadline,
+    kDraining,
+    kDead,
+    kTooManyRequests,  // in the queue
+    kUndelivered,      // answers are not collected
+    kCancelled,        // given up before the request was there
+  };
+  static constexpr int kRefusals = 9;
 
   virtual ~Observer() = default;
   virtual void Accepted(size_t /*rows*/, size_t /*tokens*/) {}
@@ -29,6 +39,10 @@ class Observer {
   // Each accepted row, exactly once. kDataLoss: the engine gave values that are not finite.
   virtual void RowDone(engine::Task /*task*/, absl::StatusCode /*status*/) {}
   virtual void RequestDone(absl::StatusCode /*status*/, std::chrono::nanoseconds /*since_accepted*/) {}
+  // Answers given and not yet delivered, after a change: a level, not a count.
+  virtual void Undelivered(size_t /*requests*/, size_t /*bytes*/) {}
+  // A connection was closed as soon as it came: there are too many.
+  virtual void ConnectionRefused() {}
 };
 
 }  // namespace trellis::server

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,12 +31,16 @@ struct Timings {
   Clock::duration forward{};  // from then until its last row was done
 };
 
-// `status` is not OK when the request as a whole ended early (kCancelled, kDeadlineExceeded, kUnavailable);
-// `rows` is then empty. Otherwise `rows` has one entry a row, in order, failed ones among them.
+// `status` is not OK when the request as a whole ended early (kCancelled, kDeadlineExceeded, kUnavailable) or
+// its answer became longer than it may be (kResourceExhausted); `rows` is then empty. Otherwise `rows` has
+// one entry a row, in order, failed ones among them.
 struct Reply {
   absl::Status status;
   std::vector<RowReply> rows;
   Timings timings;
+  // Whoever has yet to pass the answer on keeps this: until its last copy is gone, the request counts as
+  // undelivered, and so many of those make the server refuse new ones.
+  std::shared_ptr<void> hold;
 };
 
 // Rows that are admitted together or not at all. They may run in different batches; the answer comes when all
@@ -46,6 +52,8 @@ struct Request {
   std::vector<engine::RowTask> rows;
   Priority priority = Priority::kInteractive;
   Clock::time_point deadline = Clock::time_point::max();
+  // Bytes that the answer may have (answer_bytes.h). What could never be within is the caller's to refuse.
+  int64_t max_answer_bytes = std::numeric_limits<int64_t>::max();
   // Called exactly once for a request that Submit accepted, on a thread of the server, and never for one it
   // refused. Must not block and must not call Drain or destroy the server.
   std::function<void(Reply)> done;

@@ -51,6 +51,7 @@ class RowQueue {
   size_t rows() const { return rows_; }
   size_t rows(Priority priority) const { return class_rows_[static_cast<size_t>(priority)]; }
   int64_t tokens() const { return tokens_; }
+  size_t requests() const { return by_ticket_.size(); }  // with rows here
   bool empty() const { return rows_ == 0; }
 
  private:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "serve/server/answer_bytes.h"
 
 namespace trellis::server {
 
@@ -14,7 +15,8 @@ Scheduler::Scheduler(const SchedulerOptions& options, Observer* observer)
 
 // --- requests come ---
 
-absl::StatusOr<Ticket> Scheduler::Accept(Request&& request, Clock::time_point now) {
+absl::StatusOr<Ticket> Scheduler::Accept(Request&& request, Clock::time_point now, int64_t answer_bytes,
+                                         const Held& undelivered) {
   const auto tokens = static_cast<int64_t>(request.ids.size());
   const size_t rows = request.rows.size();
   if (health_ == Health::kDead) {
@@ -34,12 +36,14 @@ absl::StatusOr<Ticket> Scheduler::Accept(Request&& request, Clock::time_point no
                                                             tokens, " more would exceed ",
                                                             options_.max_queued(request.priority))));
   }
-  if (held_tokens_ + tokens > options_.max_held_tokens) {
-    return Refuse(Observer::Refusal::kQueueFull,
-                  absl::ResourceExhaustedError(
-                      absl::StrCat("answers are not collected: ", held_tokens_, " tokens are held, ", tokens,
-                                   " more would exceed ", options_.max_held_tokens)));
+  if (const auto most = options_.max_requests(request.priority);
+      static_cast<int64_t>(queue_.requests()) >= most) {
+    return Refuse(Observer::Refusal::kTooManyRequests,
+                  absl::ResourceExhaustedError(absl::StrCat("queue full: ", queue_.requests(),
+                                                            " requests wait, at most ", most, " may")));
   }
+  const Held held{1, tokens, answer_bytes};
+  if (auto status = CheckHeld(held, undelivered); !status.ok()) return status;
 
   const Ticket ticket = ++last_ticket_;
   Pending pending;
@@ -48,12 +52,13 @@ absl::StatusOr<Ticket> Scheduler::Accept(Request&& request, Clock::time_point no
   pending.replies.resize(rows);
   pending.row_done.resize(rows);
   pending.rows_left = rows;
+  pending.held = held;
   pending.request = std::make_shared<const Request>(std::move(request));
   if (pending.request->deadline != Clock::time_point::max())
     deadlines_.emplace(pending.request->deadline, ticket);
   queue_.Append(ticket, pending.request, now);
   pending_.emplace(ticket, std::move(pending));
-  held_tokens_ += tokens;
+  held_ += held;
   observer_->Accepted(rows, static_cast<size_t>(tokens));
   ReportLevels();
   return ticket;
@@ -62,6 +67,19 @@ absl::StatusOr<Ticket> Scheduler::Accept(Request&& request, Clock::time_point no
 absl::Status Scheduler::Refuse(Observer::Refusal reason, absl::Status status) {
   observer_->Refused(reason);
   return status;
+}
+
+absl::Status Scheduler::CheckHeld(const Held& more, const Held& undelivered) {
+  const auto check = [&](int64_t Held::*amount, int64_t most, const char* what) {
+    const int64_t held = held_.*amount + undelivered.*amount;
+    if (held + more.*amount <= most) return absl::OkStatus();
+    return Refuse(Observer::Refusal::kUndelivered, absl::ResourceExhaustedError(absl::StrCat(
+                                                       "too much is not yet answered and delivered: ", held,
+                                                       what, more.*amount, " more would exceed ", most)));
+  };
+  if (auto s = check(&Held::tokens, options_.max_held_tokens, " tokens, "); !s.ok()) return s;
+  if (auto s = check(&Held::requests, options_.max_held_requests, " requests, "); !s.ok()) return s;
+  return check(&Held::answer_bytes, options_.max_answer_bytes, " bytes of answers, ");
 }
 
 // --- requests end ---
@@ -114,7 +132,13 @@ void Scheduler::RowIsDone(const RowRef& row, RowReply reply, Clock::time_point n
   pending.row_done[row.row] = true;
   if (--pending.rows_left > 0) return;
   Reply whole;
-  whole.rows = std::move(pending.replies);
+  if (const int64_t bytes = AnswerBytes(pending.replies); bytes > pending.request->max_answer_bytes) {
+    whole.status = absl::ResourceExhaustedError(
+        absl::StrCat("the answer became ", bytes, " bytes long, more than the ",
+                     pending.request->max_answer_bytes, " that it may have: send fewer rows at once"));
+  } else {
+    whole.rows = std::move(pending.replies);
+  }
   AnswerAndForget(found, std::move(whole), now);
 }
 
@@ -127,8 +151,7 @@ void Scheduler::AnswerAndForget(PendingMap::iterator found, Reply reply, Clock::
   if (pending.request->deadline != Clock::time_point::max()) {
     deadlines_.erase({pending.request->deadline, found->first});
   }
-  answers_.push_back(
-      Answer{std::move(pending.done), std::move(reply), static_cast<int64_t>(pending.request->ids.size())});
+  answers_.push_back(Answer{std::move(pending.done), std::move(reply), pending.held});
   pending_.erase(found);
 }
 

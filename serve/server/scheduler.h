@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -27,6 +28,7 @@
 #include "serve/server/request.h"
 #include "serve/server/row_queue.h"
 #include "serve/server/server.h"
+#include "serve/server/undelivered.h"
 
 namespace trellis::server {
 
@@ -43,19 +45,26 @@ struct Batch {
 struct Answer {
   std::function<void(Reply)> done;
   Reply reply;
-  int64_t tokens = 0;  // for Delivered
+  Held held;  // for Answered
 };
 
 struct SchedulerOptions {
   BatchPolicy policy;
   int64_t max_queued_tokens = 0;
   int64_t max_queued_tokens_bulk = 0;  // less, so that a stream of bulk requests leaves room for others
-  // Tokens of all requests whose answers have not been delivered: what bounds memory when answers are not
-  // collected.
+  // Requests with rows in the queue: a short one costs far more than its tokens.
+  int64_t max_queued_requests = std::numeric_limits<int64_t>::max();
+  int64_t max_queued_requests_bulk = std::numeric_limits<int64_t>::max();
+  // All requests whose answers have not been delivered: what bounds memory when answers are not collected.
   int64_t max_held_tokens = 0;
+  int64_t max_held_requests = std::numeric_limits<int64_t>::max();
+  int64_t max_answer_bytes = std::numeric_limits<int64_t>::max();
 
   int64_t max_queued(Priority priority) const {
     return priority == Priority::kBulk ? max_queued_tokens_bulk : max_queued_tokens;
+  }
+  int64_t max_requests(Priority priority) const {
+    return priority == Priority::kBulk ? max_queued_requests_bulk : max_queued_requests;
   }
 };
 
@@ -65,8 +74,10 @@ class Scheduler {
   Scheduler(const SchedulerOptions& options, Observer* observer);
 
   // A request that CheckRequest passed. One that is refused is left as it is: its destructor is the caller's,
-  // who has no lock.
-  absl::StatusOr<Ticket> Accept(Request&& request, Clock::time_point now);
+  // who has no lock. `answer_bytes`: that its answer may have at most. `undelivered`: of answers that were
+  // given and count still.
+  absl::StatusOr<Ticket> Accept(Request&& request, Clock::time_point now, int64_t answer_bytes = 0,
+                                const Held& undelivered = {});
   void Cancel(Ticket ticket, Clock::time_point now);
   // Ends the requests whose deadline has come, wherever their rows are.
   void Expire(Clock::time_point now);
@@ -92,10 +103,11 @@ class Scheduler {
 
   bool has_answers() const { return !answers_.empty(); }
   std::vector<Answer> TakeAnswers() { return std::exchange(answers_, {}); }
-  void Delivered(int64_t tokens) { held_tokens_ -= tokens; }
+  // An answer that was taken now counts among the undelivered.
+  void Answered(const Held& held) { held_ -= held; }
 
-  // Nothing accepted that has not been answered and delivered.
-  bool settled() const { return held_tokens_ == 0; }
+  // Nothing accepted whose answer has not been taken.
+  bool settled() const { return held_.requests == 0; }
   bool has_slot() const { return static_cast<int32_t>(in_engine_.size()) < options_.policy.max_in_flight; }
   Health health() const { return health_; }
   const RowQueue& queue() const { return queue_; }
@@ -110,10 +122,12 @@ class Scheduler {
     std::vector<RowReply> replies;
     std::vector<bool> row_done;
     size_t rows_left = 0;
+    Held held;
   };
   using PendingMap = std::unordered_map<Ticket, Pending>;
 
   absl::Status Refuse(Observer::Refusal reason, absl::Status status);
+  absl::Status CheckHeld(const Held& more, const Held& undelivered);
   void RowIsDone(const RowRef& row, RowReply reply, Clock::time_point now);
   void End(PendingMap::iterator found, absl::StatusCode code, const std::string& message,
            Clock::time_point now);
@@ -142,8 +156,8 @@ class Scheduler {
   Batch::Attempt last_attempt_ = Batch::Attempt::kFirst;
 
   Ticket last_ticket_ = 0;
-  size_t in_flight_rows_ = 0;  // in batches or waiting for their retry
-  int64_t held_tokens_ = 0;
+  size_t in_flight_rows_ = 0;                  // in batches or waiting for their retry
+  Held held_;                                  // of requests whose answers have not been taken
   std::vector<QueuedRow> front_[kPriorities];  // kept for its memory
 };
 

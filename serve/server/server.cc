@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "serve/server/admission.h"
+#include "serve/server/answer_bytes.h"
 #include "serve/server/executor.h"
 #include "serve/server/options.h"
 #include "serve/server/warm_up.h"
@@ -32,13 +33,21 @@ class BatchingServer : public Server {
       observer_->Refused(task ? Observer::Refusal::kUnsupportedTask : Observer::Refusal::kInvalid);
       return status;
     }
-    return executor_.Accept(std::move(request));
+    const int64_t bytes = ExpectedAnswerBytes(engine_->limits(), request.rows, request.cu_seqlens).most;
+    if (bytes > options_.max_answer_bytes) {
+      observer_->Refused(Observer::Refusal::kInvalid);
+      return absl::InvalidArgumentError(absl::StrCat("answer to the request: up to ", bytes,
+                                                     " bytes, expected at most ", options_.max_answer_bytes,
+                                                     ", what all answers together may have"));
+    }
+    return executor_.Accept(std::move(request), bytes);
   }
   void Cancel(Ticket ticket) override { executor_.Cancel(ticket); }
   bool Drain(std::chrono::milliseconds limit) override { return executor_.Drain(limit); }
   Health health() const override { return executor_.health(); }
   const engine::EngineLimits& engine_limits() const override { return engine_->limits(); }
   int32_t max_batch_tokens() const override { return static_cast<int32_t>(options_.policy.max_tokens); }
+  int64_t max_queued_tokens(Priority priority) const override { return options_.max_queued(priority); }
 
  private:
   Observer deaf_;

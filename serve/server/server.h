@@ -22,6 +22,10 @@ struct ServerOptions {
   int32_t max_batch_tokens = 0;    // 0: what runs in about `target_batch_time`, found at warm-up
   int32_t max_batch_requests = 0;  // rows in a batch; 0: the engine's limit
   int64_t max_queued_tokens = 0;   // 0: 64 batches' worth
+  int64_t max_queued_requests = 8192;
+  // Bytes of answers, computed or to come, of all requests whose answers are not delivered. 0: 512 MiB, or
+  // eight of a batch's longest answers where those are more.
+  int64_t max_answer_bytes = 0;
   // How long a batch that is not full may wait for more; 0: never.
   std::chrono::microseconds max_wait{0};
   // After so long in the queue bulk rows get a share of every few batches, whatever else waits.
@@ -43,7 +47,8 @@ class Server {
   virtual ~Server() = default;  // as Drain(0)
 
   // Never blocks. InvalidArgument: a row that is malformed or can never fit (the message names the row).
-  // FailedPrecondition: a task that the model does not have. ResourceExhausted: the queue is full.
+  // FailedPrecondition: a task that the model does not have. ResourceExhausted: the queue is full, or too
+  // many answers are not delivered.
   // DeadlineExceeded: the deadline has passed. Unavailable: draining or dead. In all these cases
   // `request.done` is not called.
   virtual absl::StatusOr<Ticket> Submit(Request request) = 0;
@@ -58,7 +63,9 @@ class Server {
 
   virtual Health health() const = 0;
   virtual const engine::EngineLimits& engine_limits() const = 0;
-  virtual int32_t max_batch_tokens() const = 0;  // in force: given, or found at warm-up
+  // In force: given, or found at warm-up.
+  virtual int32_t max_batch_tokens() const = 0;
+  virtual int64_t max_queued_tokens(Priority priority) const = 0;
 };
 
 }  // namespace trellis::server

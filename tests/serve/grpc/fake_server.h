@@ -69,12 +69,12 @@ class FakeServer final : public Server {
       if (auto found = waiting_.extract(ticket)) request = std::move(found.mapped());
       changed_.notify_all();
     });
-    if (request) request->done({absl::CancelledError("cancelled"), {}, {}});
+    if (request) request->done({absl::CancelledError("cancelled"), {}, {}, {}});
   }
 
   bool Drain(std::chrono::milliseconds) override {
     SetHealth(Health::kDraining);
-    AnswerAll([](const Request&) { return Reply{absl::UnavailableError("draining"), {}, {}}; });
+    AnswerAll([](const Request&) { return Reply{absl::UnavailableError("draining"), {}, {}, {}}; });
     return true;
   }
 
@@ -109,6 +109,9 @@ class FakeServer final : public Server {
   }
   const engine::EngineLimits& engine_limits() const override { return limits_; }
   int32_t max_batch_tokens() const override { return 2048; }
+  int64_t max_queued_tokens(Priority priority) const override {
+    return priority == Priority::kBulk ? 7000 : 8000;
+  }
 
  private:
   template <typename Change>

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "serve/server/answer_bytes.h"
 #include "tests/serve/grpc/fake_server.h"
 #include "tests/serve/grpc/loopback.h"
 
@@ -56,24 +57,7 @@ TEST(LimitsFor, WhatTheOtherLimitsAllowFits) {
   wide.dimensions = 1024;
   const std::vector<int32_t> bounds = {0, wide.max_batch_tokens};
   const std::vector<engine::RowTask> rows = {{.task = engine::Task::kEmbedAll}};
-  EXPECT_LE(ReplyBytesAtLeast(wide, rows, bounds), LimitsFor(wide, {}, 0).reply_bytes);
-}
-
-TEST(ReplyBytesAtLeast, ByTask) {
-  const engine::EngineLimits engine = FakeLimits();
-  const std::vector<int32_t> bounds = {0, 5};
-  const auto bytes = [&](engine::RowTask task) {
-    return ReplyBytesAtLeast(engine, std::vector{task}, bounds);
-  };
-  EXPECT_EQ(bytes({.task = engine::Task::kEmbed}), 8 * 4 + 1);
-  EXPECT_EQ(bytes({.task = engine::Task::kEmbed, .dimensions = 3}), 3 * 4 + 1);
-  EXPECT_EQ(bytes({.task = engine::Task::kEmbedAll}), 5 * 8 * 4 + 1);
-  EXPECT_EQ(bytes({.task = engine::Task::kEmbedAll, .dimensions = 2}), 5 * 2 * 4 + 1);
-  EXPECT_EQ(bytes({.task = engine::Task::kSparse}), 1);
-  EXPECT_EQ(bytes({.task = engine::Task::kClassify}), 3 * 4 + 1);
-  // More than 32 bits count.
-  EXPECT_EQ(bytes({.task = engine::Task::kEmbedAll, .dimensions = std::numeric_limits<int32_t>::max()}),
-            5 * 4 * kMost + 1);
+  EXPECT_LE(ExpectedAnswerBytes(wide, rows, bounds).most, LimitsFor(wide, {}, 0).reply_bytes);
 }
 
 }  // namespace

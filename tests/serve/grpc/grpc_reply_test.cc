@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "serve/server/answer_bytes.h"
 #include "tests/serve/grpc/loopback.h"
 
 namespace trellis::server {
@@ -104,9 +105,43 @@ TEST(ReplyToWire, ExactlyTheLimitFitsAndOneLessDoesNot) {
   const int64_t bytes = static_cast<int64_t>(ReplyToWire(reply, arrived, kNoLimit)->Length());
   EXPECT_TRUE(ReplyToWire(reply, arrived, bytes).ok());
   const absl::Status status = ReplyToWire(reply, arrived, bytes - 1).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_NE(std::string(status.message()).find(std::to_string(bytes - 1)), std::string::npos) << status;
-  EXPECT_EQ(ReplyToWire(reply, arrived, 100).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ReplyToWire(reply, arrived, 100).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+// Failures are never hidden because there are too many of them: their messages give way.
+TEST(ReplyToWire, MessagesOfFailedRowsAreBounded) {
+  Reply reply;
+  reply.rows.resize(1000);
+  for (RowReply& row : reply.rows) row.status = absl::InternalError(std::string(511, 'a') + "\u00e9tc");
+  const v1::InferReply sent = Sent(reply);
+  ASSERT_EQ(sent.failures_size(), 1000);
+  EXPECT_EQ(sent.failures(0).message(), std::string(511, 'a')) << "not half of a character";
+  EXPECT_EQ(sent.failures(999).message(), "");
+  EXPECT_EQ(sent.failures(999).code(), grpc::StatusCode::INTERNAL);
+  EXPECT_LT(sent.ByteSizeLong(), size_t{100'000});
+  // With no room for any message.
+  const int64_t least = AnswerBytes(reply.rows);
+  const absl::StatusOr<grpc::ByteBuffer> wire = ReplyToWire(reply, Clock::now(), least);
+  ASSERT_TRUE(wire.ok()) << wire.status();
+  EXPECT_EQ(Parse(*wire).failures_size(), 1000);
+}
+
+TEST(ReplyToWire, AnswerBytesIsNeverTooLittle) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 200; ++round) {
+    Reply reply;
+    for (unsigned rows = random() % 40; rows > 0; --rows) {
+      RowReply& row = reply.rows.emplace_back();
+      if (random() % 3 == 0) row.status = absl::DataLossError("");
+      row.values.resize(random() % 20);
+      if (random() % 2 == 0) row.indices.assign(row.values.size(), 250001);
+    }
+    reply.timings = {std::chrono::hours(100), std::chrono::hours(100)};
+    const int64_t most = AnswerBytes(reply.rows);
+    ASSERT_TRUE(ReplyToWire(reply, Clock::now(), most).ok());
+  }
 }
 
 TEST(ToGrpcStatus, EveryCodeKeepsNumberAndMessage) {

@@ -79,7 +79,7 @@ TEST_F(GrpcServiceTest, EveryRefusalKeepsCodeAndMessage) {
 
 TEST_F(GrpcServiceTest, ARequestThatEndsEarlyEndsWithItsStatus) {
   server_.AnswerAtOnce([](const Request&) {
-    return Reply{absl::UnavailableError("the engine is dead"), {}, {}};
+    return Reply{absl::UnavailableError("the engine is dead"), {}, {}, {}};
   });
   const auto [status, reply] = loopback_.Infer(RowsOf({1}));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
@@ -206,6 +206,8 @@ TEST_F(GrpcServiceTest, DescribeTellsTheLimits) {
   const MessageLimits limits = LimitsFor(FakeLimits(), {}, 0);
   EXPECT_EQ(model.max_request_bytes(), limits.request_bytes);
   EXPECT_EQ(model.max_reply_bytes(), limits.reply_bytes);
+  EXPECT_EQ(model.max_queued_tokens(), 8000);
+  EXPECT_EQ(model.max_queued_tokens_bulk(), 7000);
 }
 
 TEST(GrpcService, UnavailableUntilThereIsAServer) {
@@ -247,7 +249,7 @@ TEST(GrpcService, MessageLimits) {
     return reply;
   });
   const grpc::Status after = loopback.Infer(RowsOf({1}, v1::TASK_SPARSE)).status;
-  EXPECT_EQ(after.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << after.error_message();
+  EXPECT_EQ(after.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << after.error_message();
   EXPECT_EQ(server.submitted(), 2);
 }
 

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "serve/server/metrics_recorder.h"
 #include "tests/serve/grpc/metrics_text.h"
+#include "tests/serve/grpc/raw_http2.h"
 
 namespace trellis::server {
 namespace {
@@ -22,6 +25,25 @@ TEST(MetricsEndpoint, ServesWhatIsRecorded) {
     EXPECT_EQ(ScrapeMetrics((*endpoint)->port()).at("trellis_nonfinite_total"), before + 1);
     EXPECT_TRUE(HttpGet((*endpoint)->port(), "/other").starts_with("HTTP/1.1 404"));
   }
+}
+
+TEST(MetricsEndpoint, IdleConnectionsDoNotKeepAScrapeOut) {
+  MetricsRecorder metrics({"1.2.3", "synthetic", "m"});
+  auto endpoint = MetricsEndpoint::Listen("127.0.0.1:0", metrics.registry());
+  ASSERT_TRUE(endpoint.ok()) << endpoint.status();
+  std::vector<std::unique_ptr<RawHttp2>> idle;
+  for (int i = 0; i < 8; ++i) idle.push_back(std::make_unique<RawHttp2>((*endpoint)->port()));
+  ScrapeMetrics((*endpoint)->port());
+  // It was not only when they had timed out that there was a turn for it.
+  for (const auto& connection : idle) EXPECT_TRUE(connection->IsOpen());
+}
+
+TEST(MetricsEndpoint, AnAddressOfIpv6WorksOrSaysWhatIsExpected) {
+  MetricsRecorder metrics({"1.2.3", "synthetic", "m"});
+  auto endpoint = MetricsEndpoint::Listen("[::1]:0", metrics.registry());
+  if (endpoint.ok()) return;
+  EXPECT_NE(std::string(endpoint.status().message()).find("expected an IPv4 address"), std::string::npos)
+      << endpoint.status();
 }
 
 TEST(MetricsEndpoint, WhatCannotBeHadIsNamed) {

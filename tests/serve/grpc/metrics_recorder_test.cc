@@ -43,13 +43,15 @@ TEST_F(MetricsRecorderTest, EverySeriesIsThereAtZeroBeforeTraffic) {
   for (const char* task : {"embed", "embed_all", "sparse", "classify"}) {
     EXPECT_TRUE(samples.contains(std::string(R"(trellis_inputs_total{task=")") + task + "\"}")) << task;
   }
-  for (const char* reason : {"queue_full", "invalid", "unsupported_task", "deadline", "not_ready", "dead"}) {
+  for (const char* reason : {"queue_full", "invalid", "unsupported_task", "deadline", "not_ready", "dead",
+                             "too_many_requests", "undelivered", "cancelled"}) {
     EXPECT_TRUE(samples.contains(std::string(R"(trellis_rejected_total{reason=")") + reason + "\"}"))
         << reason;
   }
   for (const char* family :
        {"trellis_requests_total", "trellis_input_outcomes_total", "trellis_batches_total"}) {
-    for (const char* outcome : {"ok", "cancelled", "deadline", "unavailable", "non_finite", "internal"}) {
+    for (const char* outcome :
+         {"ok", "cancelled", "deadline", "unavailable", "non_finite", "too_long", "internal"}) {
       EXPECT_TRUE(samples.contains(std::string(family) + R"({outcome=")" + outcome + "\"}"))
           << family << outcome;
     }
@@ -59,6 +61,7 @@ TEST_F(MetricsRecorderTest, EverySeriesIsThereAtZeroBeforeTraffic) {
         R"(trellis_forward_seconds_count{backend="synthetic"})", "trellis_request_seconds_count",
         "trellis_queue_depth", "trellis_queue_tokens", "trellis_inflight_rows", "trellis_inflight_requests",
         "trellis_cancelled_total", "trellis_nonfinite_total", "trellis_tokens_total",
+        "trellis_undelivered_requests", "trellis_undelivered_bytes", "trellis_connections_refused_total",
         R"(trellis_retries_total{reason="batch_failed"})"}) {
     EXPECT_TRUE(samples.contains(name)) << name;
   }
@@ -72,6 +75,12 @@ TEST_F(MetricsRecorderTest, EachEventCountsOnce) {
             (Samples{{R"(trellis_rejected_total{reason="queue_full"})", 1}}));
   EXPECT_EQ(Added([&] { metrics_.Refused(Observer::Refusal::kDead); }),
             (Samples{{R"(trellis_rejected_total{reason="dead"})", 1}}));
+  EXPECT_EQ(Added([&] { metrics_.Refused(Observer::Refusal::kCancelled); }),
+            (Samples{{R"(trellis_rejected_total{reason="cancelled"})", 1}}));
+  EXPECT_EQ(Added([&] { metrics_.Undelivered(2, 4096); }),
+            (Samples{{"trellis_undelivered_requests", 2}, {"trellis_undelivered_bytes", 4096}}));
+  EXPECT_EQ(Added([&] { metrics_.ConnectionRefused(); }),
+            (Samples{{"trellis_connections_refused_total", 1}}));
   EXPECT_EQ(
       Added([&] { metrics_.Levels(3, 40, 2); }),
       (Samples{{"trellis_queue_depth", 3}, {"trellis_queue_tokens", 40}, {"trellis_inflight_rows", 2}}));
@@ -97,6 +106,10 @@ TEST_F(MetricsRecorderTest, ARequestsEnd) {
   EXPECT_EQ(added["trellis_inflight_requests"], -1);
   EXPECT_EQ(added["trellis_request_seconds_count"], 1);
   EXPECT_NEAR(added["trellis_request_seconds_sum"], 0.030, 1e-9);
+  added = Added([&] { metrics_.RequestDone(absl::StatusCode::kResourceExhausted, milliseconds(1)); });
+  EXPECT_EQ(added[R"(trellis_requests_total{outcome="too_long"})"], 1);
+  added = Added([&] { metrics_.RowDone(engine::Task::kEmbed, absl::StatusCode::kResourceExhausted); });
+  EXPECT_EQ(added[R"(trellis_input_outcomes_total{outcome="internal"})"], 1) << "the engine's own";
   // Whatever the code, there is a series for it.
   for (int code = 0; code <= 16; ++code) {
     double answered = 0;

@@ -6,6 +6,7 @@
 
 #include "tests/serve/grpc/loopback.h"
 #include "tests/serve/grpc/metrics_text.h"
+#include "tests/serve/grpc/raw_http2.h"
 #include "tests/serve/grpc/running_server.h"
 
 namespace trellis::server {
@@ -85,6 +86,24 @@ TEST(Program, ADrainThatIsCutSaysSoAndExitsZero) {
   EXPECT_GT(unavailable, 0);
 }
 
+TEST(Program, AnswersThatWereNotTakenAreSaid) {
+  RunningServer server(
+      {"--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--drain-seconds", "0"});
+  const int metrics = server.ReadPort("metrics on");
+  const int port = server.ReadPort("listening on");
+  ASSERT_FALSE(server.ReadUntil("ready").empty()) << server.said();
+  RawHttp2 client(port);
+  client.Preface(0);
+  client.Headers(1);
+  client.Message(1, RowsOf({16}).SerializeAsString());
+  while (ScrapeMetrics(metrics).at("trellis_undelivered_requests") != 1) usleep(1000);
+  EXPECT_GT(ScrapeMetrics(metrics).at("trellis_undelivered_bytes"), 0);
+  server.Signal(SIGTERM);
+  EXPECT_FALSE(server.ReadUntil("every accepted request was finished; 1 answers were not taken").empty())
+      << server.said();
+  EXPECT_EQ(server.Wait(), 0);
+}
+
 TEST(Program, ASecondSignalEndsItAtOnce) {
   for (const int signal : {SIGTERM, SIGINT}) {
     RunningServer server({"--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--engine", kSlow,
@@ -133,6 +152,13 @@ TEST(Program, FlagsThatAreWrongAreNamed) {
   EXPECT_NE(said.find("65536"), std::string::npos) << said;
   EXPECT_EQ(EndOf({"--metrics-listen", "::1:9100"}, said), 2);
   EXPECT_NE(said.find("--metrics-listen"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--max-message-bytes", "100"}, said), 2);
+  EXPECT_NE(said.find("--max-message-bytes: 100, expected 0 or at least 5184"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--max-answer-bytes", "100"}, said), 2);
+  EXPECT_NE(said.find("max_answer_bytes: 100"), std::string::npos) << said;
+  EXPECT_EQ(said.find("listening"), std::string::npos) << "found before a port was open: " << said;
+  EXPECT_EQ(EndOf({"--engine", "synthetic:model=\xff"}, said), 2);
+  EXPECT_NE(said.find("not UTF-8"), std::string::npos) << said;
   EXPECT_EQ(EndOf({"--engine", "abacus"}, said), 2);
   EXPECT_NE(said.find("'abacus', expected one of: cpu, synthetic"), std::string::npos) << said;
   EXPECT_EQ(EndOf({"--engine", "synthetic:batch_us=soon"}, said), 2);
@@ -145,6 +171,12 @@ TEST(Program, FlagsThatAreWrongAreNamed) {
   EXPECT_TRUE(said.starts_with("trellis-server ")) << said;
   EXPECT_EQ(EndOf({"--help"}, said), 0);
   EXPECT_NE(said.find("TRELLIS_MAX_QUEUED_TOKENS"), std::string::npos) << said;
+  // The engines that it knows are those that an unknown name is told of.
+  const size_t known = said.find("(known: ");
+  ASSERT_NE(known, std::string::npos) << said;
+  const std::string names = said.substr(known + 8, said.find(')', known) - known - 8);
+  EXPECT_EQ(EndOf({"--engine", "abacus"}, said), 2);
+  EXPECT_NE(said.find("expected one of: " + names), std::string::npos) << names << " but " << said;
 }
 
 TEST(Program, AnOptionThatNoBatchCanMeetIsRefused) {

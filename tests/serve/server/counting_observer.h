@@ -17,6 +17,7 @@ class CountingObserver : public Observer {
     std::map<Refusal, size_t> refused;
     size_t queued_rows = 0, queued_tokens = 0, in_flight_rows = 0;  // the last levels
     size_t dequeued = 0, batches_started = 0, batches_done = 0, retried_rows = 0;
+    size_t undelivered_requests = 0, undelivered_bytes = 0;  // the last levels
     size_t started_rows = 0, started_tokens = 0;
     std::map<absl::StatusCode, size_t> batches, rows, requests;
 
@@ -71,6 +72,11 @@ class CountingObserver : public Observer {
   void RowDone(engine::Task, absl::StatusCode status) override {
     const std::lock_guard lock(mutex_);
     ++counts_.rows[status];
+  }
+  void Undelivered(size_t requests, size_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    counts_.undelivered_requests = requests;
+    counts_.undelivered_bytes = bytes;
   }
   void RequestDone(absl::StatusCode status, std::chrono::nanoseconds) override {
     const std::lock_guard lock(mutex_);

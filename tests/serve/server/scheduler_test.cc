@@ -63,7 +63,7 @@ class Stepped : public testing::Test {
   void Deliver() {
     for (Answer& answer : scheduler().TakeAnswers()) {
       answer.done(std::move(answer.reply));
-      scheduler().Delivered(answer.tokens);
+      scheduler().Answered(answer.held);
     }
   }
   // The only answer of the n-th request.
@@ -123,6 +123,64 @@ TEST_F(Stepped, RefusesWhenAnswersAreNotCollected) {
   EXPECT_EQ(scheduler().Accept(RequestOfLengths({1}), At(0)).status().code(), StatusCode::kResourceExhausted);
   Deliver();
   EXPECT_TRUE(scheduler().Accept(RequestOfLengths({10}), At(0)).ok());
+}
+
+TEST_F(Stepped, RefusesMoreRequestsThanMayWait) {
+  options_.max_queued_requests = 3;
+  options_.max_queued_requests_bulk = 2;
+  for (int i = 0; i < 2; ++i) Accept(RequestOfLengths({1}));
+  EXPECT_EQ(scheduler().Accept(RequestOfLengths({1}, Priority::kBulk), At(0)).status(),
+            absl::ResourceExhaustedError("queue full: 2 requests wait, at most 2 may"));
+  Accept(RequestOfLengths({1}));
+  EXPECT_EQ(scheduler().Accept(RequestOfLengths({1}), At(0)).status(),
+            absl::ResourceExhaustedError("queue full: 3 requests wait, at most 3 may"));
+  EXPECT_EQ(observer_.counts().refused.at(Observer::Refusal::kTooManyRequests), 2u);
+  Finish(Take());
+  Accept(RequestOfLengths({1}));  // room again
+}
+
+// Of what waits, what is being answered, and what was answered but has not reached its caller.
+TEST_F(Stepped, RefusesWhenTooMuchIsUndelivered) {
+  options_.max_held_requests = 4;
+  options_.max_answer_bytes = 1000;
+  const auto accept = [&](int64_t bytes, const Held& undelivered) {
+    Request request = RequestOfLengths({1});
+    request.done = [](Reply) {};
+    return scheduler().Accept(std::move(request), At(0), bytes, undelivered).status();
+  };
+  EXPECT_TRUE(accept(400, {}).ok());
+  EXPECT_EQ(accept(300, {.requests = 1, .tokens = 1, .answer_bytes = 301}),
+            absl::ResourceExhaustedError(
+                "too much is not yet answered and delivered: 701 bytes of answers, 300 more "
+                "would exceed 1000"));
+  EXPECT_TRUE(accept(300, {.requests = 1, .tokens = 1, .answer_bytes = 300}).ok());
+  EXPECT_EQ(accept(1, {.requests = 2}),
+            absl::ResourceExhaustedError(
+                "too much is not yet answered and delivered: 4 requests, 1 more would exceed 4"));
+  EXPECT_EQ(observer_.counts().refused.at(Observer::Refusal::kUndelivered), 2u);
+  Finish(Take());
+  Deliver();
+  EXPECT_TRUE(accept(1000, {}).ok());
+}
+
+TEST_F(Stepped, AnAnswerThatBecameTooLongIsNone) {
+  for (const int64_t limit : {int64_t{1000}, int64_t{100}}) {
+    Request request = RequestOfLengths({1});
+    request.max_answer_bytes = limit;
+    Accept(std::move(request));
+    Batch batch = Take();
+    std::vector<RowReply> replies(1);
+    replies[0].values.resize(100, 1.0f);  // 64 + 10 + 400 bytes
+    scheduler().LeaveEngine(milliseconds(1), At(2));
+    scheduler().Finish(std::move(batch), std::move(replies), At(2));
+  }
+  EXPECT_TRUE(AnswerOf(0).status.ok());
+  const Reply late = AnswerOf(1);
+  EXPECT_EQ(late.status,
+            absl::ResourceExhaustedError("the answer became 474 bytes long, more than the 100 that it "
+                                         "may have: send fewer rows at once"));
+  EXPECT_TRUE(late.rows.empty());
+  EXPECT_EQ(observer_.counts().requests.at(StatusCode::kResourceExhausted), 1u);
 }
 
 TEST_F(Stepped, KeepsToTheEnginesDepth) {

@@ -250,7 +250,7 @@ class Walk {
   void Deliver() {
     for (Answer& answer : scheduler_->TakeAnswers()) {
       answer.done(std::move(answer.reply));
-      scheduler_->Delivered(answer.tokens);
+      scheduler_->Answered(answer.held);
     }
     for (auto& [ticket, model] : requests_) {
       ASSERT_EQ(model.answers, model.ended ? 1 : 0) << "ticket " << ticket;

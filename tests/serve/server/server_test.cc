@@ -323,6 +323,47 @@ TEST(ServerGated, TheQueueIsBounded) {
   EXPECT_EQ(CodeOf(d), StatusCode::kOk) << "room again";
 }
 
+// `done` has returned, but whoever it told still has to pass the answer on.
+TEST(ServerGated, AnswersThatAreHeldAreBounded) {
+  ServerOptions options = Given(512);
+  options.max_answer_bytes = 1 << 20;
+  SyntheticOptions synthetic;
+  synthetic.limits.dimensions = 1 << 16;  // 256 KiB an answer: three fit, with what is around them
+  Gated gated(1, options, synthetic);
+  gated.engine->Open();
+  std::vector<Reply> kept;
+  for (int i = 0; i < 3; ++i) {
+    Call call = Send(*gated.server, RequestOfLengths({1}));
+    ASSERT_TRUE(call.ticket.ok()) << call.ticket.status();
+    kept.push_back(call.reply.get());
+  }
+  Call fourth = Send(*gated.server, RequestOfLengths({1}));
+  EXPECT_EQ(fourth.ticket.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(gated.observer.counts().refused.at(Observer::Refusal::kUndelivered), 1u);
+  EXPECT_EQ(gated.observer.counts().undelivered_requests, 3u);
+  EXPECT_EQ(gated.observer.counts().undelivered_bytes, 3u * (64 + 10 + (1 << 18)));
+  EXPECT_EQ(Send(*gated.server, RequestOfLengths({1, 1, 1, 1})).ticket.status().code(),
+            StatusCode::kInvalidArgument)
+      << "an answer that could never be had is not told to come back";
+  EXPECT_TRUE(gated.server->Drain(seconds(60))) << "what is answered is no longer the server's to finish";
+  gated.server.reset();
+  gated.engine = nullptr;
+  kept.clear();  // after the server
+}
+
+TEST(ServerGated, DeliveredAnswersMakeRoom) {
+  ServerOptions options = Given(512);
+  options.max_answer_bytes = 1 << 20;
+  SyntheticOptions synthetic;
+  synthetic.limits.dimensions = 1 << 16;
+  Gated gated(1, options, synthetic);
+  gated.engine->Open();
+  for (int i = 0; i < 20; ++i) {
+    Call call = Send(*gated.server, RequestOfLengths({1}));
+    EXPECT_EQ(CodeOf(call), StatusCode::kOk);
+  }
+}
+
 TEST(ServerGated, DrainFinishesWhatWasAccepted) {
   Gated gated;
   Call running = gated.Occupy();

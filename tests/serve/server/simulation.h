@@ -75,7 +75,7 @@ class Simulation {
   void Deliver() {
     for (Answer& answer : scheduler_.TakeAnswers()) {
       answer.done(std::move(answer.reply));
-      scheduler_.Delivered(answer.tokens);
+      scheduler_.Answered(answer.held);
     }
   }
 
