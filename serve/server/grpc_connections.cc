@@ -167,16 +167,15 @@ void Connections::Accept(int listener) {
   if (socket >= bound) {
     close(socket);
     if (observer_ != nullptr) observer_->ConnectionRefused();
-    if (!std::exchange(full_, true)) {
+    if (!std::exchange(said_full_, true)) {
       std::fprintf(stderr,
                    "trellis: no more connections: %lld descriptors are in use (at most %lld connections, and "
-                   "descriptors up to %lld); what comes beyond is closed\n",
+                   "descriptors up to %lld); what comes beyond is closed, and counted\n",
                    static_cast<long long>(socket), static_cast<long long>(most_),
                    static_cast<long long>(descriptors));
     }
     return;
   }
-  full_ = false;
   taken_.insert(socket);
   take_(socket);
 }

@@ -59,10 +59,10 @@ class Connections {
   Observer* const observer_;
   std::vector<int> listeners_;
   int port_ = 0;
-  int wake_ = -1;         // readable once accepting is to stop
-  int first_socket_ = 0;  // the lowest descriptor that a connection could get
-  bool full_ = false;     // and said so; the thread's
-  std::set<int> taken_;   // descriptors that gRPC was given; the thread's until it has ended
+  int wake_ = -1;           // readable once accepting is to stop
+  int first_socket_ = 0;    // the lowest descriptor that a connection could get
+  bool said_full_ = false;  // once is enough; the thread's
+  std::set<int> taken_;     // descriptors that gRPC was given; the thread's until it has ended
   std::function<void(int)> take_;
   std::thread thread_;
 };

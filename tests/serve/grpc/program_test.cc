@@ -4,6 +4,7 @@
 #include <future>
 #include <string>
 
+#include "grpcpp/generic/generic_stub.h"
 #include "tests/serve/grpc/loopback.h"
 #include "tests/serve/grpc/metrics_text.h"
 #include "tests/serve/grpc/raw_http2.h"
@@ -81,8 +82,12 @@ TEST(Program, ADrainThatIsCutSaysSoAndExitsZero) {
   EXPECT_FALSE(server.ReadUntil("not drained in 0 s").empty()) << server.said();
   EXPECT_EQ(server.Wait(), 0);
   int unavailable = 0;
-  for (auto& call : ended)
-    unavailable += call.get_future().get().error_code() == grpc::StatusCode::UNAVAILABLE;
+  for (auto& call : ended) {
+    const grpc::Status status = call.get_future().get();
+    if (status.ok()) continue;
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+    ++unavailable;
+  }
   EXPECT_GT(unavailable, 0);
 }
 
@@ -102,6 +107,25 @@ TEST(Program, AnswersThatWereNotTakenAreSaid) {
   EXPECT_FALSE(server.ReadUntil("every accepted request was finished; 1 answers were not taken").empty())
       << server.said();
   EXPECT_EQ(server.Wait(), 0);
+}
+
+// A few bytes that would be a hundred times the longest message.
+TEST(Program, CompressedMessagesAreNotInflated) {
+  RunningServer server({"--listen", "127.0.0.1:0", "--max-message-bytes", "1000000"});
+  const int port = server.ReadPort("listening on");
+  ASSERT_FALSE(server.ReadUntil("ready").empty()) << server.said();
+  const int64_t before = server.PeakKilobytes();
+  grpc::GenericStub stub(ChannelTo(port));
+  const grpc::Slice zeros(std::string(size_t{100} << 20, '\0'));
+  const grpc::ByteBuffer message(&zeros, 1);
+  grpc::ByteBuffer reply;
+  grpc::ClientContext call;
+  call.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  std::promise<grpc::Status> ended;
+  stub.UnaryCall(&call, "/trellis.v1.Inference/Infer", {}, &message, &reply,
+                 [&](const grpc::Status& status) { ended.set_value(status); });
+  EXPECT_EQ(ended.get_future().get().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_LT(server.PeakKilobytes() - before, 50 << 10);
 }
 
 TEST(Program, ASecondSignalEndsItAtOnce) {

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -65,6 +67,16 @@ class RunningServer {
     const std::string line = ReadUntil(text);
     EXPECT_FALSE(line.empty()) << said_;
     return line.empty() ? 0 : std::stoi(line.substr(line.rfind(':') + 1));
+  }
+
+  // The most memory that it has had so far.
+  int64_t PeakKilobytes() const {
+    std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6));
+    }
+    ADD_FAILURE() << "no VmHWM of " << pid_;
+    return 0;
   }
 
   void Signal(int number) { EXPECT_EQ(kill(pid_, number), 0); }
