@@ -83,8 +83,7 @@ class InferenceService::Call final : public grpc::ServerUnaryReactor {
   Call(InferenceService& service, Server& server, grpc::ByteBuffer* reply, Clock::time_point arrived)
       : service_(service), server_(server), reply_(reply), arrived_(arrived) {}
   ~Call() override {
-    hold_.reset();  // first, so that who waits for the delivery finds it counted
-    if (!ticket_) return;
+    if (!answered_) return;
     const std::lock_guard lock(service_.mutex_);
     --service_.undelivered_;
     service_.delivered_.notify_all();
@@ -96,8 +95,6 @@ class InferenceService::Call final : public grpc::ServerUnaryReactor {
     request.done = [this](Reply reply) { Answer(std::move(reply)); };
     absl::StatusOr<Ticket> ticket = server_.Submit(std::move(request));
     if (!ticket.ok()) return std::move(ticket).status();
-    const std::lock_guard lock(service_.mutex_);
-    ++service_.undelivered_;
     ticket_ = *ticket;
     return absl::OkStatus();
   }
@@ -113,6 +110,11 @@ class InferenceService::Call final : public grpc::ServerUnaryReactor {
  private:
   void Answer(Reply reply) {
     hold_ = std::move(reply.hold);
+    answered_ = true;
+    {
+      const std::lock_guard lock(service_.mutex_);
+      ++service_.undelivered_;
+    }
     if (!reply.status.ok()) return Finish(ToGrpcStatus(reply.status));
     absl::StatusOr<grpc::ByteBuffer> wire =
         ReplyToWire(std::move(reply), arrived_, service_.limits_.reply_bytes);
@@ -126,7 +128,8 @@ class InferenceService::Call final : public grpc::ServerUnaryReactor {
   grpc::ByteBuffer* const reply_;
   const Clock::time_point arrived_;
   std::optional<Ticket> ticket_;  // set before Infer returns; gRPC calls OnCancel only after
-  std::shared_ptr<void> hold_;    // the server's, of an answer that is under way
+  bool answered_ = false;
+  std::shared_ptr<void> hold_;  // the server's, of an answer that is under way
 };
 
 size_t InferenceService::AwaitDelivery(std::chrono::milliseconds limit) {

@@ -32,8 +32,8 @@ class InferenceService final : public v1::Inference::WithRawCallbackMethod_Infer
   // `observer` may be null; it hears of what is refused here, before Submit.
   InferenceService(const MessageLimits& limits, Observer* observer) : limits_(limits), observer_(observer) {}
 
-  // Waits until the answer of each request that a server accepted has been handed to its connection, for
-  // `limit` at most. Returns how many have not.
+  // Waits until each answer that the server gave has been handed to its connection, for `limit` at most.
+  // Returns how many have not. After the server's Drain, when all are given.
   size_t AwaitDelivery(std::chrono::milliseconds limit);
 
   // Until then every call is UNAVAILABLE. `server` outlives the gRPC server that this service is part of.

@@ -97,25 +97,30 @@ TEST_F(GrpcListenerTest, CallsDuringTheEndAreUnavailable) {
 }
 
 TEST_F(GrpcListenerTest, AnswersThatAreNotTakenAreHeldAndCounted) {
-  auto hold = std::make_shared<int>();
-  const std::weak_ptr<int> held = hold;
-  std::atomic<bool> given = false;
-  server_.AnswerAtOnce([&](const Request& request) {
-    Reply reply = EmbedRows(request);
-    if (request.ids.size() == 2) {  // the first call's, whichever is answered first
-      reply.hold = std::move(hold);
-      given = true;
-    }
-    return reply;
-  });
   RawHttp2 client(port());
   client.Preface(0);
   client.Headers(1);
-  client.Message(1, RowsOf({2}).SerializeAsString());
-  while (!given) std::this_thread::sleep_for(milliseconds(1));
+  client.Message(1, RowsOf({1}).SerializeAsString());
+  server_.AwaitWaiting(1);
+  std::weak_ptr<int> held, other_held;
+  const auto answer = [](std::weak_ptr<int>& watched) {
+    return [&watched](const Request& request) {
+      auto hold = std::make_shared<int>();
+      watched = hold;
+      Reply reply = EmbedRows(request);
+      reply.hold = std::move(hold);
+      return reply;
+    };
+  };
+  server_.AnswerAll(answer(held));
   // Nothing shows that the answer would not have been delivered by now; that a later one was is the best
   // there is.
-  EXPECT_TRUE(loopback_.Infer(RowsOf({1})).status.ok());
+  std::future<grpc::Status> other =
+      std::async(std::launch::async, [&] { return loopback_.Infer(RowsOf({1})).status; });
+  server_.AwaitWaiting(1);
+  server_.AnswerAll(answer(other_held));
+  EXPECT_TRUE(other.get().ok());
+  while (!other_held.expired()) std::this_thread::sleep_for(milliseconds(1));
   EXPECT_FALSE(held.expired());
   EXPECT_EQ(loopback_.listener().Stop(milliseconds(0)), 1u);
   EXPECT_TRUE(held.expired());
