@@ -62,7 +62,9 @@ TEST(Connections, BeyondTheBoundAreClosedAtOnceAndRoomIsUsedAgain) {
   std::vector<std::unique_ptr<RawHttp2>> clients;
   while (observer.refused == 0) {
     clients.push_back(std::make_unique<RawHttp2>(connections->port()));
-    if (clients.size() > 20) ASSERT_FALSE(clients.back()->ReadsSomething());
+    if (clients.size() > 20) {
+      ASSERT_FALSE(clients.back()->ReadsSomething());
+    }
   }
   EXPECT_LE(clients.size(), 21u);
   clients.clear();

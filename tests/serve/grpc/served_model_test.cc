@@ -68,7 +68,9 @@ void ExpectTheReference(ServedModel& served, const std::string& model, const std
   for (const Wanted& one : wanted) {
     v1::RowTask& task = *request.add_tasks();
     task.set_task(one.task);
-    task.set_normalize(one.normalize);
+    // What is no vector is not normalized, and a request for either is refused.
+    const bool vectors = one.task == v1::TASK_EMBED || one.task == v1::TASK_EMBED_ALL;
+    if (vectors) task.set_normalize(one.normalize);
     const size_t before = asked.size();
     for (const ReferenceRow& row : rows) {
       if (!row.answers.contains(one.answer)) continue;
