@@ -9,6 +9,7 @@ tests a build that has no engine: it says so.
 import json
 import math
 import os
+import stat
 import struct
 import subprocess
 import sys
@@ -156,6 +157,18 @@ class WithEngine(unittest.TestCase):
             self.assert_fault(done, ":2: expected a JSON string or object")
             self.assertEqual(os.listdir(folder), ["x.npy"])
             self.assert_fault(run("embed", model("tiny-bert"), "--npy", os.path.join(folder, "no", "x.npy")), "cannot be written")
+            # A link stays one, and what is no file is left alone.
+            os.mkdir(os.path.join(folder, "sub"))
+            link, pipe = os.path.join(folder, "link.npy"), os.path.join(folder, "pipe.npy")
+            os.symlink("sub/target.npy", link)
+            self.assertEqual(self.embed("tiny-bert", "--npy", link, texts=texts), [])
+            self.assertTrue(os.path.islink(link))
+            with open(os.path.join(folder, "sub", "target.npy"), "rb") as f:
+                self.assertEqual(f.read(), data)
+            os.mkfifo(pipe)
+            for target in (pipe, "-"):
+                self.assert_fault(run("embed", model("tiny-bert"), "--npy", target, stdin="water\n"), "expected a new file or a regular one")
+            self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
 
     def test_results_before_an_error_come_out(self):
         done = run("embed", model("tiny-bert"), "--dtype", "f32", "--jsonl", stdin='"water"\n{"text":"a","pair":"b"}\n"no"\n')

@@ -29,7 +29,8 @@ constexpr char kAbout[] =
 constexpr char kFooter[] =
     "Without --prompt and --prompt-name the model's default prompt is used, if its folder names one. A "
     "prompt is\n"
-    "put in front of the text as it stands, blanks included. --dimensions cuts first and normalizes then.";
+    "put in front of the text as it stands, blanks included. --dimensions cuts first and normalizes then.\n"
+    "Exit status: 0 all well; 1 the input or the model is at fault; 2 wrong usage.";
 
 const std::map<std::string, engine::Pooling> kPoolings = {{"model", engine::Pooling::kModel},
                                                           {"mean", engine::Pooling::kMean},
@@ -135,8 +136,9 @@ Command AddEmbedCommand(CLI::App& trellis) {
   app->add_flag_callback(
       "--no-normalize", [settings] { settings->task.normalize = engine::Normalize::kNone; },
       "leave out the normalization that the model itself does not do");
-  app->add_option("--max-length", settings->max_length, "cut texts to N tokens, if the model allows as many");
-  app->add_option("--npy", settings->npy, "write a NumPy file of float32, one row a text, instead of JSON");
+  app->add_option("--max-length", settings->max_length, "cut texts to N tokens, if the model allows as many")
+      ->check(CLI::NonNegativeNumber);
+  app->add_option("--npy", settings->npy, "write a NumPy file of float32, one row a text, instead of JSON; no device or pipe");
   return {app, [settings] { return Run(*settings); }};
 }
 

@@ -1,5 +1,8 @@
 #include "tools/cli/engine/npy_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <bit>
 #include <cstdio>
 #include <filesystem>
@@ -11,11 +14,23 @@
 namespace trellis::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 static_assert(std::endian::native == std::endian::little, "the rows are written as they lie in memory");
 
 // Room for any number of rows, so that the header can be written again at the end; the format wants a
 // multiple of 64.
 constexpr size_t kHeaderBytes = 128;
+
+// Where a link leads, so that the link itself stays; there may be nothing yet.
+fs::path BehindLinks(fs::path path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(fs::symlink_status(path, error)); ++i) {
+    path = path.parent_path() / fs::read_symlink(path, error);
+  }
+  return path;
+}
 
 absl::Status NotWritten(const std::string& path) {
   return absl::DataLossError(absl::StrCat(path, ": cannot be written, expected a writable file"));
@@ -31,11 +46,20 @@ NpyFile::~NpyFile() {
 }
 
 absl::Status NpyFile::Open(const std::string& path, size_t columns) {
-  unfinished_ = path + ".part";
+  // The header, which has the number of rows, comes last: no device or pipe can take that.
+  const fs::path target = BehindLinks(path);
+  std::error_code ignored;
+  if (path == "-" || (fs::exists(target, ignored) && !fs::is_regular_file(target, ignored))) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": expected a new file or a regular one"));
+  }
+  unfinished_ = absl::StrCat(target.string(), ".", getpid(), ".part");
   columns_ = columns;
+  const int created = open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (created < 0) return NotWritten(unfinished_);
+  close(created);
+  path_ = target.string();
   out_.open(unfinished_, std::ios::binary | std::ios::trunc);
   if (!out_) return NotWritten(unfinished_);
-  path_ = path;
   return WriteHeader();
 }
 

@@ -103,7 +103,7 @@ Command AddRerankCommand(CLI::App& trellis) {
   app->add_option("QUERY", settings->query, "the query")->required();
   AddEngineOptions(*app, settings->engine);
   app->add_option("--top-n", settings->top_n, "print only the N best")->check(CLI::Range(1, 1 << 30));
-  app->add_flag("--raw-scores", settings->raw_scores, "the model's own numbers, not their sigmoid");
+  app->add_flag("--raw-scores", settings->raw_scores, "the model's own numbers, not their sigmoid, which is taken whatever activation the folder names");
   return {app, [settings] { return Run(*settings); }};
 }
 
