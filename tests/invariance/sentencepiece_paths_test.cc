@@ -87,11 +87,8 @@ TEST(SentencePiecePaths, AgreeOnLongTexts) {
   Compare(*spec, {mixed, unspaced, std::string(400000, 'n')});
 }
 
-// A vocabulary of few letters where many ways tie or come close: the score of a
-// piece is that of its parts, give or take nothing, a few units in the last
-// place of sums in some range, or more.
-TokenizerSpec TyingSpec(std::mt19937& random) {
-  const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
+// But for <unk>.
+TokenizerSpec SpecWithoutPieces() {
   TokenizerSpec spec;
   spec.dialect = Dialect::kSentencePiece;
   spec.normalizers = {SentencePieceNormalizer{}};
@@ -99,6 +96,15 @@ TokenizerSpec TyingSpec(std::mt19937& random) {
   spec.post_processor.single = {TemplateSequence{Sequence::kA, 0}};
   spec.model.pieces = {{"<unk>", 0.0, PieceType::kUnknown}};
   spec.model.unk_id = 0;
+  return spec;
+}
+
+// A vocabulary of few letters where many ways tie or come close: the score of a
+// piece is that of its parts, give or take nothing, a few units in the last
+// place of sums in some range, or more.
+TokenizerSpec TyingSpec(std::mt19937& random) {
+  const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
+  TokenizerSpec spec = SpecWithoutPieces();
   std::map<std::string, float> scores;
   // Some on a coarse grid, where sums are exact for long and ties are many.
   const bool grid = below(3) == 0;
@@ -124,13 +130,7 @@ TokenizerSpec TyingSpec(std::mt19937& random) {
 
 // Two letters of which every pair ties with a piece, and a word that is good as one piece only.
 TokenizerSpec ShiftingSpec(int n) {
-  TokenizerSpec spec;
-  spec.dialect = Dialect::kSentencePiece;
-  spec.normalizers = {SentencePieceNormalizer{}};
-  spec.decoders = {SentencePieceDecoder{}};
-  spec.post_processor.single = {TemplateSequence{Sequence::kA, 0}};
-  spec.model.pieces = {{"<unk>", 0.0, PieceType::kUnknown}};
-  spec.model.unk_id = 0;
+  TokenizerSpec spec = SpecWithoutPieces();
   const float a = -5.69F - 0.137F * static_cast<float>(n), b = -7.31F - 0.071F * static_cast<float>(n);
   const std::vector<std::pair<std::string, float>> scores = {
       {"\u2581", -40.5F - static_cast<float>(n)}, {"x", -50.0F}, {"y", -50.0F}, {"z", -50.0F}, {",", -3.1F},
