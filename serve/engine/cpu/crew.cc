@@ -83,8 +83,10 @@ uint64_t Crew::TakeTasks(uint64_t seen, int thread) {
 
 void Crew::Help(int thread) {
   uint64_t seen = round_.load(std::memory_order_acquire);
-  while (!stop_.load(std::memory_order_acquire)) {
+  for (;;) {
     seen = TakeTasks(seen, thread);
+    // Here, not before: that may have seen the last round, behind which there is no other to wait for.
+    if (stop_.load(std::memory_order_acquire)) return;
     seen = WaitWhile(round_, seen);
   }
 }

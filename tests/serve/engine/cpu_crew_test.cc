@@ -64,5 +64,19 @@ TEST(CpuCrew, HandsStartAsTheyAreTold) {
   EXPECT_EQ(started, 2);
 }
 
+// A hand may be anywhere when the end comes: just started, taking a task, about to wait.
+TEST(CpuCrew, EndsWhereverItsHandsAre) {
+  std::atomic<int> calls{0};
+  int wanted = 0;
+  for (int n = 0; n < 20000; ++n) {
+    Crew crew(3);
+    for (int round = 0; round < n % 4; ++round) {
+      crew.For(2 + n % 3, [&](int, int) { ++calls; });
+      wanted += 2 + n % 3;
+    }
+  }
+  EXPECT_EQ(calls.load(), wanted);
+}
+
 }  // namespace
 }  // namespace trellis::engine::cpu
