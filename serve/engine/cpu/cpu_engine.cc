@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "serve/engine/cpu/matmul.h"
 #include "serve/engine/cpu/model.h"
-#include "serve/engine/synthetic/contract_check.h"
+#include "serve/engine/contract_check.h"
 
 namespace trellis::engine {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "serve/engine/synthetic/contract_check.h"
+#include "serve/engine/contract_check.h"
 #include "serve/engine/synthetic/synthetic_values.h"
 
 namespace trellis::engine {

@@ -1,4 +1,4 @@
-#include "serve/engine/synthetic/contract_check.h"
+#include "serve/engine/contract_check.h"
 
 #include <cstddef>
 #include <span>

@@ -1,7 +1,7 @@
-// Whether a caller keeps the contract in engine.h: what the synthetic engine watches, in place of trusting
-// it.
-#ifndef TRELLIS_SERVE_ENGINE_SYNTHETIC_CONTRACT_CHECK_H_
-#define TRELLIS_SERVE_ENGINE_SYNTHETIC_CONTRACT_CHECK_H_
+// Whether a caller keeps the contract in engine.h, for engines that do not trust it: the CPU engine, which would read
+// somebody else's memory, and the synthetic one, which is there to watch.
+#ifndef TRELLIS_SERVE_ENGINE_CONTRACT_CHECK_H_
+#define TRELLIS_SERVE_ENGINE_CONTRACT_CHECK_H_
 
 #include <cstdint>
 #include <string>
@@ -18,4 +18,4 @@ uint64_t Fingerprint(const PackedBatch& batch);
 
 }  // namespace trellis::engine
 
-#endif  // TRELLIS_SERVE_ENGINE_SYNTHETIC_CONTRACT_CHECK_H_
+#endif  // TRELLIS_SERVE_ENGINE_CONTRACT_CHECK_H_
