@@ -7,15 +7,10 @@
 #include <limits>
 
 #include "serve/engine_choice.h"
+#include "serve/environment_name.h"
 
 namespace trellis::program {
 namespace {
-
-std::string EnvironmentName(std::string flag) {
-  std::replace(flag.begin(), flag.end(), '-', '_');
-  std::transform(flag.begin(), flag.end(), flag.begin(), [](unsigned char c) { return std::toupper(c); });
-  return "TRELLIS" + flag.substr(1);  // two dashes in front have become two underscores
-}
 
 // host:port, where a host with colons is in brackets. Empty: fine. Otherwise what is wrong.
 std::string AddressFault(const std::string& address) {

@@ -22,6 +22,7 @@ VALUES = ["trellis/encoding.h", "trellis/scratch.h", "trellis/spec.h", "trellis/
 # The service: what engines are made of, and what only the faces of the servers may see.
 ENGINE = ["serve/engine/", "absl/", "simdjson", "oneapi/"]
 WIRE = ["serve/proto/", "trellis/v1/", "grpc", "google/protobuf/", "prometheus/"]
+GATEWAY = ["serve/gateway/", "serve/model/", "serve/server/request.h", "serve/server/server.h", "serve/engine/engine.h", *PUBLIC, "absl/"]
 TESTING = ["gtest/", "gmock/", "absl/", "simdjson", "tests/reference/"]
 
 ROOMS = [  # first match decides
@@ -37,6 +38,9 @@ ROOMS = [  # first match decides
     (r"serve/model/", "model", ["serve/model/", "serve/engine/", *PUBLIC, "absl/", "simdjson"]),
     (r"serve/server/(grpc|metrics)_", "server's face", ["serve/server/", "serve/engine/engine.h", *WIRE, "absl/"]),
     (r"serve/server/", "server", ["serve/server/", "serve/engine/engine.h", "absl/"]),
+    (r"serve/gateway/http_(?!message)", "gateway's HTTP face", [*GATEWAY, "boost/"]),
+    (r"serve/gateway/metrics_", "gateway's metrics", [*GATEWAY, "prometheus/"]),
+    (r"serve/gateway/", "gateway", [*GATEWAY, "simdjson", "openssl/"]),
     (r"serve/[^/]*$", "serve programs", ["serve/", *WIRE, "CLI/", "absl/"]),
     (r"tools/cli/engine/", "tools with an engine", [*PUBLIC, "tools/cli/", "serve/engine/", "serve/model/", "CLI/", "simdjson", "absl/"]),
     (r"tools/", "tools", PUBLIC + TEXT + ["trellis/internal/", "tools/", "CLI/", "simdjson", "absl/"]),
@@ -51,6 +55,7 @@ ROOMS = [  # first match decides
     (r"tests/serve/model/", "tests/serve/model", [*TESTING, *PUBLIC, "serve/engine/", "serve/model/", "tests/serve/"]),
     (r"tests/serve/engine/", "tests/serve/engine", [*TESTING, *ENGINE, "tests/serve/"]),
     (r"tests/serve/server/", "tests/serve/server", [*TESTING, *ENGINE, "serve/server/", "tests/serve/"]),
+    (r"tests/serve/gateway/", "tests/serve/gateway", [*TESTING, *PUBLIC, "serve/", "prometheus/", "tests/serve/"]),
     (r"tests/serve/", "tests/serve", [*TESTING, "serve/", *WIRE, "tests/serve/"]),
     (r"tests/(\w+)/", "tests", TESTING + PUBLIC + TEXT + ["trellis/internal/", "tests/"]),
 ]
@@ -59,6 +64,7 @@ FORBIDDEN = [
     ("tokenizer", r".", r"src/format/", "only load.cc knows the file formats"),
     ("bench", r".", r"src/format/", "a bench uses public headers and the room it names"),
     ("server", r".", r"serve/server/(grpc|metrics)_", "the server's core has never heard of its face"),
+    ("gateway", r".", r"serve/gateway/(http_(?!message)|metrics_)", "the routes have never heard of their face"),
     ("public", r"^include/trellis/(encoding|scratch|spec|tokenizer)\.h$", r"trellis/load\.h|trellis/trellis\.h", "loading lies above"),
 ]
 # Types that one stage hands to the next. All other stage headers are strangers to each other.
@@ -68,7 +74,7 @@ STAGE_PARTS = [{"unigram", "symbol_lattice", "float_symbol_lattice", "word_table
 # Third-party headers by the file that may have them, whatever its room.
 ONLY_IN = {"utf8proc": r"/nfkc[^/]*$", "re2/": r"/stage/[^/]*pattern[^/]*$"}
 
-THIRD_PARTY = ("absl/", "simdjson", "google/", "utf8proc", "CLI/", "gtest/", "gmock/", "benchmark/", "re2/", "grpc", "nlohmann/", "cuda", "prometheus/")
+THIRD_PARTY = ("absl/", "boost/", "openssl/", "simdjson", "google/", "utf8proc", "CLI/", "gtest/", "gmock/", "benchmark/", "re2/", "grpc", "nlohmann/", "cuda", "prometheus/")
 
 BANNED = {"util", "utils", "common", "helper", "helpers", "misc", "manager", "handler", "context", "info", "data", "process"}
 # `trellis info` is the name of a command.

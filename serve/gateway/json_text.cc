@@ -1,0 +1,128 @@
+#include "serve/gateway/json_text.h"
+
+#include <bit>
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/string_view.h"
+
+namespace trellis::gateway {
+namespace {
+
+// Bytes of the well-formed sequence at the start of `text`; 0: there is none.
+size_t SequenceBytes(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  size_t bytes = 0;
+  unsigned char least = 0x80, most = 0xbf;  // of the second byte
+  if (lead >= 0xc2 && lead <= 0xdf) {
+    bytes = 2;
+  } else if (lead >= 0xe0 && lead <= 0xef) {
+    bytes = 3;
+    if (lead == 0xe0) least = 0xa0;  // no overlong ones
+    if (lead == 0xed) most = 0x9f;   // no surrogates
+  } else if (lead >= 0xf0 && lead <= 0xf4) {
+    bytes = 4;
+    if (lead == 0xf0) least = 0x90;
+    if (lead == 0xf4) most = 0x8f;
+  }
+  if (bytes == 0 || text.size() < bytes || byte(1) < least || byte(1) > most) return 0;
+  for (size_t i = 2; i < bytes; ++i) {
+    if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
+  }
+  return bytes;
+}
+
+void AppendEscaped(char c, std::string& out) {
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+  }
+  constexpr char kHex[] = "0123456789abcdef";
+  out += "\\u00";
+  out += kHex[static_cast<unsigned char>(c) >> 4];
+  out += kHex[static_cast<unsigned char>(c) & 15];
+}
+
+}  // namespace
+
+JsonText& JsonText::String(std::string_view text) {
+  out_ += '"';
+  for (size_t i = 0; i < text.size();) {
+    const size_t bytes = SequenceBytes(text.substr(i));
+    if (bytes == 0) {
+      out_ += "\xef\xbf\xbd";
+      ++i;
+      continue;
+    }
+    const char c = text[i];
+    if (bytes == 1 && (static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\' || c == 0x7f)) {
+      AppendEscaped(c, out_);
+    } else {
+      out_.append(text, i, bytes);
+    }
+    i += bytes;
+  }
+  out_ += '"';
+  return *this;
+}
+
+JsonText& JsonText::Integer(int64_t value) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof(digits), value);
+  out_.append(digits, end.ptr);
+  return *this;
+}
+
+JsonText& JsonText::Float(float value) {
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof(digits), value);
+  out_.append(digits, end.ptr);
+  return *this;
+}
+
+JsonText& JsonText::Floats(std::span<const float> values) {
+  out_ += '[';
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) out_ += ',';
+    Float(values[i]);
+  }
+  out_ += ']';
+  return *this;
+}
+
+JsonText& JsonText::Base64(std::span<const float> values) {
+  std::string bytes(values.size() * sizeof(float), '\0');
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  if constexpr (std::endian::native == std::endian::big) {
+    for (size_t i = 0; i < bytes.size(); i += sizeof(float)) {
+      std::swap(bytes[i], bytes[i + 3]);
+      std::swap(bytes[i + 1], bytes[i + 2]);
+    }
+  }
+  std::string encoded;
+  absl::Base64Escape(absl::string_view(bytes), &encoded);
+  out_ += '"';
+  out_ += encoded;
+  out_ += '"';
+  return *this;
+}
+
+}  // namespace trellis::gateway
