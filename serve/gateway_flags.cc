@@ -50,6 +50,12 @@ void AddModelOptions(Options options, GatewayFlags& flags) {
   options.AddPlain(
       "--engine", flags.engine,
       "what computes: NAME[:settings], as in trellis-server; without it the CPU engine on --model");
+  options
+      .AddPlain(
+          "--backend", flags.backends,
+          "HOST:PORT of a trellis-server that computes instead, or dns:///NAME:PORT; several, separated by "
+          "commas, share the work. --model then needs no weights")
+      ->delimiter(',');
   options.Add("--dtype", flags.dtype, "numbers to compute with; auto: the fastest that keeps rankings")
       ->check(CLI::IsMember({"auto", "f32", "bf16", "int8", "float32", "bfloat16"}));
   options.Add("--threads", flags.threads, "threads that compute; 0: one a core")->check(CLI::Range(0, 1024));
@@ -138,6 +144,8 @@ ParsedGatewayFlags ParseGatewayFlags(int argc, char** argv) {
       "model; 130 and 143 when a second signal cut the end short.");
   try {
     app.parse(argc, argv);
+    if (!flags.backends.empty() && !flags.engine.empty())
+      throw CLI::ValidationError("--backend", "given beside --engine, expected one of them");
     // An empty key, as an unset variable in a script gives it, would let everybody in who sends one.
     for (const std::string& api_key : flags.api_keys) {
       if (api_key.empty()) throw CLI::ValidationError("--api-key", "empty, expected a key");

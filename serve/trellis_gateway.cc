@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,9 +23,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "prometheus/registry.h"
 #include "serve/engine_choice.h"
 #include "serve/gateway/access_log.h"
+#include "serve/gateway/balancer.h"
 #include "serve/gateway/gateway.h"
+#include "serve/gateway/grpc_replica.h"
 #include "serve/gateway/http_listener.h"
 #include "serve/gateway/local_replica.h"
 #include "serve/gateway/metrics_requests.h"
@@ -113,8 +117,111 @@ gateway::GatewayOptions OptionsOf(const GatewayFlags& flags, const model::ModelF
   return options;
 }
 
+// What computes: an engine in this process, or servers elsewhere.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual gateway::Replica& replica() = 0;
+  virtual std::shared_ptr<prometheus::Registry> registry() = 0;
+  virtual const std::string& compute_type() const = 0;
+  // Blocking, while signals are watched; the signal that came first, if one did.
+  virtual absl::StatusOr<std::optional<int>> WarmUp(const StopSignals& signals) = 0;
+  // Answers what is left at once.
+  virtual void Stop() = 0;
+};
+
+class LocalBackend final : public Backend {
+ public:
+  LocalBackend(ChosenEngine chosen, const server::ServerOptions& options)
+      : name_(chosen.name),
+        engine_(std::move(chosen.engine)),
+        options_(options),
+        metrics_({TRELLIS_VERSION, name_, engine_->limits().model}) {}
+
+  gateway::Replica& replica() override { return replica_; }
+  std::shared_ptr<prometheus::Registry> registry() override { return metrics_.registry(); }
+  const std::string& compute_type() const override { return name_; }
+
+  absl::StatusOr<std::optional<int>> WarmUp(const StopSignals& signals) override {
+    auto warm = std::async(std::launch::async,
+                           [&] { return server::Server::Create(std::move(engine_), options_, &metrics_); });
+    while (warm.wait_for(milliseconds(0)) != std::future_status::ready) {
+      if (const auto signal = signals.WaitFor(milliseconds(10))) {
+        Log(absl::StrCat("signal ", *signal, " while starting: nothing was accepted yet"));
+        std::_Exit(0);  // the engine is at work and cannot be interrupted
+      }
+    }
+    absl::StatusOr<std::unique_ptr<server::Server>> created = warm.get();
+    if (!created.ok()) return created.status();
+    server_ = *std::move(created);
+    // A chunk must fit a queue that bulk requests may not fill.
+    replica_.Open(*server_, options_.max_queued_tokens / 2);
+    return std::optional<int>();
+  }
+  void Stop() override { server_->Drain(milliseconds(0)); }
+
+ private:
+  const std::string name_;
+  std::unique_ptr<engine::Engine> engine_;
+  const server::ServerOptions options_;
+  server::MetricsRecorder metrics_;
+  gateway::LocalReplica replica_;
+  std::unique_ptr<server::Server> server_;
+};
+
+class RemoteBackend final : public Backend {
+ public:
+  explicit RemoteBackend(const std::vector<std::string>& targets) : balancer_(ReplicasOf(targets)) {}
+
+  gateway::Replica& replica() override { return balancer_; }
+  std::shared_ptr<prometheus::Registry> registry() override { return registry_; }
+  const std::string& compute_type() const override { return type_; }
+
+  // Servers that are down now may be up later, so this lasts until one is.
+  absl::StatusOr<std::optional<int>> WarmUp(const StopSignals& signals) override {
+    while (balancer_.health() != server::Health::kReady) {
+      if (const auto signal = signals.WaitFor(milliseconds(20))) return signal;
+    }
+    return std::optional<int>();
+  }
+  void Stop() override {}  // calls end with their deadlines, or with the balancer
+
+ private:
+  static std::vector<std::unique_ptr<gateway::Replica>> ReplicasOf(const std::vector<std::string>& targets) {
+    std::vector<std::unique_ptr<gateway::Replica>> replicas;
+    for (const std::string& target : targets)
+      replicas.push_back(std::make_unique<gateway::GrpcReplica>(target));
+    return replicas;
+  }
+
+  const std::string type_ = "remote";
+  const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
+  gateway::Balancer balancer_;
+};
+
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const GatewayFlags& flags,
+                                                     const model::ModelFolder& folder) {
+  if (!flags.backends.empty()) return std::make_unique<RemoteBackend>(flags.backends);
+  if (flags.server.max_batch_tokens > 0 && flags.server.max_batch_tokens < folder.max_tokens) {
+    return absl::InvalidArgumentError(absl::StrCat("--max-batch-tokens: ", flags.server.max_batch_tokens,
+                                                   ", expected at least the ", folder.max_tokens,
+                                                   " tokens of the longest input"));
+  }
+  absl::StatusOr<ChosenEngine> chosen = MakeEngine(EngineChoice(flags));
+  if (!chosen.ok()) {
+    return absl::Status(chosen.status().code(),
+                        absl::StrCat("--engine: ", std::string(chosen.status().message())));
+  }
+  if (chosen->engine->limits().vocab_size < folder.tokenizer.vocab().size()) {
+    return absl::InvalidArgumentError(absl::StrCat("--engine: ", chosen->engine->limits().vocab_size,
+                                                   " ids, expected at least the tokenizer's ",
+                                                   folder.tokenizer.vocab().size()));
+  }
+  return std::make_unique<LocalBackend>(*std::move(chosen), flags.server);
+}
+
 // Finishes what was accepted; signals are watched meanwhile.
-void Drain(gateway::Gateway& gate, gateway::HttpListener& listener, server::Server& server,
+void Drain(gateway::Gateway& gate, gateway::HttpListener& listener, Backend& backend,
            const StopSignals& signals, std::chrono::seconds limit) {
   gate.Close();
   listener.StopAccepting();
@@ -122,7 +229,7 @@ void Drain(gateway::Gateway& gate, gateway::HttpListener& listener, server::Serv
   std::future<bool> drained = std::async(std::launch::async, [&] {
     const bool answered = gate.Drain(limit);
     // What is left then is answered 503; that, and the last answers' way to slow readers, take a moment.
-    server.Drain(milliseconds(0));
+    backend.Stop();
     constexpr milliseconds kMoment{500};
     gate.Drain(kMoment);
     const auto left = std::chrono::duration_cast<milliseconds>(end - server::Clock::now());
@@ -131,18 +238,19 @@ void Drain(gateway::Gateway& gate, gateway::HttpListener& listener, server::Serv
   while (drained.wait_for(milliseconds(0)) != std::future_status::ready) {
     if (const auto signal = signals.WaitFor(milliseconds(10))) EndAtOnce(*signal);
   }
-  Log(drained.get() ? "drained: every accepted request was answered"
-                    : absl::StrCat("not drained in ", limit.count(), " s: the rest was answered 503 or cut"));
+  if (drained.get()) return Log("drained: every accepted request was answered");
+  Log(absl::StrCat("not drained in ", limit.count(), " s: the rest was answered 503 or cut"));
+  // Calls that are left would use what is gone when this returns.
+  std::_Exit(0);
 }
 
-int Serve(server::Server& server, const StopSignals& signals) {
-  bool dead = false;
+int Serve(const gateway::Gateway& gate, const StopSignals& signals) {
+  bool ready = true;
   while (true) {
     if (const auto signal = signals.WaitFor(milliseconds(100))) return *signal;
-    if (!dead && server.health() == server::Health::kDead) {
-      dead = true;
-      Log("the engine is dead: /health is 503, and so is every request");
-    }
+    if (ready == gate.ready()) continue;
+    ready = !ready;
+    Log(ready ? "ready again" : "not ready: nothing computes, every request is answered 503");
   }
 }
 
@@ -151,34 +259,21 @@ int Run(const GatewayFlags& flags, const StopSignals& signals) {
   if (!folder.ok()) return Fail("--model", folder.status());
   const absl::StatusOr<std::string> prompt = DefaultPrompt(flags, folder->prompts);
   if (!prompt.ok()) return Fail("--default-prompt-name", prompt.status());
-  if (flags.server.max_batch_tokens > 0 && flags.server.max_batch_tokens < folder->max_tokens) {
-    return Fail("--max-batch-tokens", absl::InvalidArgumentError(absl::StrCat(
-                                          flags.server.max_batch_tokens, ", expected at least the ",
-                                          folder->max_tokens, " tokens of the longest input")));
-  }
-  absl::StatusOr<ChosenEngine> chosen = MakeEngine(EngineChoice(flags));
-  if (!chosen.ok()) return Fail("--engine", chosen.status());
-  if (chosen->engine->limits().vocab_size < folder->tokenizer.vocab().size()) {
-    return Fail("--engine",
-                absl::InvalidArgumentError(absl::StrCat(chosen->engine->limits().vocab_size,
-                                                        " ids, expected at least the tokenizer's ",
-                                                        folder->tokenizer.vocab().size())));
-  }
+  absl::StatusOr<std::unique_ptr<Backend>> made = MakeBackend(flags, *folder);
+  if (!made.ok()) return Fail("start", made.status());
+  Backend& backend = **made;
 
-  server::MetricsRecorder metrics({TRELLIS_VERSION, chosen->name, chosen->engine->limits().model});
-  gateway::RequestMetrics requests(*metrics.registry());
+  gateway::RequestMetrics requests(*backend.registry());
   gateway::AccessLog access_log(flags.json_output == OnOff::kOn ? gateway::LogForm::kJson
                                                                 : gateway::LogForm::kText);
   std::vector<gateway::RequestObserver*> observers = {&requests};
   if (flags.access_log == OnOff::kOn) observers.push_back(&access_log);
-
+  const gateway::GatewayOptions options = OptionsOf(flags, *folder, *prompt, backend.compute_type());
   // From the bottom up, so that what is above goes first at the end.
-  std::unique_ptr<server::Server> server;
-  gateway::LocalReplica replica;
-  const gateway::GatewayOptions options = OptionsOf(flags, *folder, *prompt, chosen->name);
   gateway::WorkerPool pool(OrCores(flags.tokenization_workers), folder->tokenizer, folder->type_ids);
   gateway::Gateway gate(
-      *folder, replica, pool, observers, [&] { return gateway::MetricsText(*metrics.registry()); }, options);
+      *folder, backend.replica(), pool, observers, [&] { return gateway::MetricsText(*backend.registry()); },
+      options);
   auto listening = gateway::HttpListener::Listen(flags.http, gate);
   if (!listening.ok()) return Fail(flags.http.uds.empty() ? "--port" : "--uds", listening.status());
   gateway::HttpListener& listener = **listening;
@@ -186,27 +281,17 @@ int Run(const GatewayFlags& flags, const StopSignals& signals) {
       flags.http.uds.empty() ? absl::StrCat(flags.http.hostname, ":", listener.port()) : flags.http.uds;
   Log(absl::StrCat("listening on ", where));
 
-  std::future<absl::StatusOr<std::unique_ptr<server::Server>>> warm = std::async(std::launch::async, [&] {
-    return server::Server::Create(std::move(chosen->engine), flags.server, &metrics);
-  });
-  while (warm.wait_for(milliseconds(0)) != std::future_status::ready) {
-    if (const auto signal = signals.WaitFor(milliseconds(10))) {
-      Log(absl::StrCat("signal ", *signal, " while starting: nothing was accepted yet"));
-      std::_Exit(0);  // the engine is at work and cannot be interrupted
-    }
+  const absl::StatusOr<std::optional<int>> warm = backend.WarmUp(signals);
+  if (!warm.ok()) return Fail("start", warm.status());
+  if (!warm->has_value()) {
+    Log(absl::StrCat("computed by ", backend.compute_type(), ", in batches of ",
+                     backend.replica().model()->max_batch_tokens, " tokens; inputs of up to ",
+                     folder->max_tokens));
+    Log(absl::StrCat("ready on ", where));
   }
-  absl::StatusOr<std::unique_ptr<server::Server>> created = warm.get();
-  if (!created.ok()) return Fail("start", created.status());
-  server = *std::move(created);
-  // A chunk must fit a queue that bulk requests may not fill.
-  replica.Open(*server, flags.server.max_queued_tokens / 2);
-  Log(absl::StrCat("engine ", chosen->name, ", batches of ", server->max_batch_tokens(),
-                   " tokens, inputs of ", folder->max_tokens));
-  Log(absl::StrCat("ready on ", where));
-
-  const int signal = Serve(*server, signals);
+  const int signal = warm->has_value() ? **warm : Serve(gate, signals);
   Log(absl::StrCat("signal ", signal, ": draining for at most ", flags.drain.count(), " s"));
-  Drain(gate, listener, *server, signals, flags.drain);
+  Drain(gate, listener, backend, signals, flags.drain);
   return 0;
 }
 
@@ -225,6 +310,8 @@ int main(int argc, char** argv) {
   using namespace trellis::program;
   OccupyStandardStreams();
   std::signal(SIGPIPE, SIG_IGN);
+  // gRPC's own log is of several lines each, and whatever is in it we report as a status.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   const StopSignals signals;  // before the first thread
   const ParsedGatewayFlags parsed = ParseGatewayFlags(argc, argv);
   return parsed.flags ? Run(*parsed.flags, signals) : parsed.exit_status;

@@ -39,6 +39,7 @@ ROOMS = [  # first match decides
     (r"serve/server/(grpc|metrics)_", "server's face", ["serve/server/", "serve/engine/engine.h", *WIRE, "absl/"]),
     (r"serve/server/", "server", ["serve/server/", "serve/engine/engine.h", "absl/"]),
     (r"serve/gateway/http_(?!message)", "gateway's HTTP face", [*GATEWAY, "boost/"]),
+    (r"serve/gateway/grpc_", "gateway's gRPC face", [*GATEWAY, *WIRE]),
     (r"serve/gateway/metrics_", "gateway's metrics", [*GATEWAY, "prometheus/"]),
     (r"serve/gateway/", "gateway", [*GATEWAY, "simdjson", "openssl/"]),
     (r"serve/[^/]*$", "serve programs", ["serve/", *WIRE, "CLI/", "absl/"]),
@@ -55,7 +56,7 @@ ROOMS = [  # first match decides
     (r"tests/serve/model/", "tests/serve/model", [*TESTING, *PUBLIC, "serve/engine/", "serve/model/", "tests/serve/"]),
     (r"tests/serve/engine/", "tests/serve/engine", [*TESTING, *ENGINE, "tests/serve/"]),
     (r"tests/serve/server/", "tests/serve/server", [*TESTING, *ENGINE, "serve/server/", "tests/serve/"]),
-    (r"tests/serve/gateway/", "tests/serve/gateway", [*TESTING, *PUBLIC, "serve/", "prometheus/", "tests/serve/"]),
+    (r"tests/serve/gateway/", "tests/serve/gateway", [*TESTING, *PUBLIC, "serve/", *WIRE, "openssl/", "tests/serve/"]),
     (r"tests/serve/", "tests/serve", [*TESTING, "serve/", *WIRE, "tests/serve/"]),
     (r"tests/(\w+)/", "tests", TESTING + PUBLIC + TEXT + ["trellis/internal/", "tests/"]),
 ]
@@ -64,7 +65,7 @@ FORBIDDEN = [
     ("tokenizer", r".", r"src/format/", "only load.cc knows the file formats"),
     ("bench", r".", r"src/format/", "a bench uses public headers and the room it names"),
     ("server", r".", r"serve/server/(grpc|metrics)_", "the server's core has never heard of its face"),
-    ("gateway", r".", r"serve/gateway/(http_(?!message)|metrics_)", "the routes have never heard of their face"),
+    ("gateway", r".", r"serve/gateway/(http_(?!message)|grpc_|metrics_)", "the routes have never heard of their face"),
     ("public", r"^include/trellis/(encoding|scratch|spec|tokenizer)\.h$", r"trellis/load\.h|trellis/trellis\.h", "loading lies above"),
 ]
 # Types that one stage hands to the next. All other stage headers are strangers to each other.

@@ -105,6 +105,12 @@ HttpResponse Gateway::Answer(const HttpRequest&, const Route& route) {
   return response;
 }
 
+std::optional<ApiError> Gateway::CheckHead(const HttpRequest& head) const {
+  const Result<const Route*> route = FindRoute(head.method, head.path);
+  if (!route.ok()) return route.error();
+  return Admit(head, **route);
+}
+
 HttpResponse Gateway::Refusal(const HttpRequest& head, const ApiError& error) {
   const bool method = error.fault == Fault::kMethodNotAllowed;  // its param is for the header, not the body
   HttpResponse response =

@@ -54,6 +54,9 @@ class Gateway {
   // What is returned can be cancelled; null when it is answered already.
   std::shared_ptr<GatewayCall> Serve(HttpRequest request, Done done);
 
+  // What can be known to be refused before the body is read.
+  std::optional<ApiError> CheckHead(const HttpRequest& head) const;
+
   // What the transport refuses by itself, with what every answer has.
   HttpResponse Refusal(const HttpRequest& head, const ApiError& error);
 

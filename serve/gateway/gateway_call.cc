@@ -67,11 +67,13 @@ void PostCall::Cancel() {
   if (dispatch != nullptr) dispatch->Cancel();
 }
 
+bool PostCall::cancelled() {
+  const std::lock_guard lock(mutex_);
+  return cancelled_;
+}
+
 void PostCall::Plan(RowEncoder& encoder) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (cancelled_) return Fail({Fault::kNotReady, "the client is gone"});
-  }
+  if (cancelled()) return Fail({Fault::kNotReady, "the client is gone"});
   const ReplicaModel* replica_model = gateway_.replica_.model();
   if (replica_model == nullptr) return Fail({Fault::kNotReady, "the model is being loaded"});
   body_.emplace(request_.body);
@@ -111,6 +113,9 @@ void PostCall::Send() {
   for (size_t s = 1; s < slices_.size(); ++s) rows_.Append(slices_[s].rows);
   slices_.clear();
   record_.tokenization = Clock::now() - encoding_since_;
+  record_.inputs = rows_.size();
+  record_.tokens = rows_.cu_seqlens.back();
+  record_.truncated = rows_.truncated;
   const ReplicaModel& replica = *gateway_.replica_.model();
   ChunkLimits limits{replica.max_batch_tokens, static_cast<size_t>(replica.limits.max_batch_rows)};
   if (replica.max_request_tokens > 0)
@@ -137,9 +142,6 @@ void PostCall::Write(Dispatch::Outcome outcome) {
   record_.inference = outcome.timings.forward;
   if (!outcome.status.ok()) return Fail(FromReplica(outcome.status));
   const ComputedRows rows{outcome.rows, rows_.cu_seqlens};
-  record_.inputs = rows_.size();
-  record_.tokens = rows.tokens();
-  record_.truncated = rows_.truncated;
   HttpResponse response;
   response.body = work_.write(rows);
   AddComputeHeaders(rows, response);

@@ -36,6 +36,7 @@ class PostCall final : public GatewayCall {
 
  private:
   std::shared_ptr<PostCall> Self() { return std::static_pointer_cast<PostCall>(shared_from_this()); }
+  bool cancelled();
   void Plan(RowEncoder& encoder);
   void EncodeSlice(RowEncoder& encoder, size_t slice);
   void Send();

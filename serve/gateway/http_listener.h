@@ -31,7 +31,7 @@ class HttpListener {
   // Unavailable: the address cannot be had; InvalidArgument: certificate or key is none. Messages name them.
   // The gateway outlives the listener.
   static absl::StatusOr<std::unique_ptr<HttpListener>> Listen(const HttpOptions& options, Gateway& gateway);
-  // Cuts what is still connected.
+  // Cuts what is still connected. After the gateway's Drain: no answer may come any more.
   ~HttpListener();
 
   int port() const;  // 0 for a Unix socket

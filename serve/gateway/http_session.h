@@ -70,6 +70,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
   // Of all headers together.
   static constexpr uint32_t kHeaderBytes = 16 << 10;
   static constexpr std::chrono::seconds kDrainTime{2};
+  static constexpr uint64_t kReadAnyway = 64 << 10;
 
   auto& socket() { return beast::get_lowest_layer(stream_).socket(); }
   void Expire(std::chrono::seconds limit) { beast::get_lowest_layer(stream_).expires_after(limit); }
@@ -87,6 +88,15 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
 
   void HeadIsRead() {
     Expire(shared_.options.transfer_timeout);
+    // Nobody without a key makes us keep a large body. A small one is read, so that the connection may stay.
+    const uint64_t length = parser_->content_length().value_or(0);
+    if (parser_->chunked() || length > kReadAnyway) {
+      const HttpRequest head = Head();
+      if (const auto refused = shared_.gateway.CheckHead(head)) {
+        Answering();
+        return Write(shared_.gateway.Refusal(head, *refused), After::kDrainAndClose);
+      }
+    }
     if (!beast::iequals(parser_->get()[http::field::expect], "100-continue")) return ReadBody();
     auto go_on = std::make_shared<http::response<http::empty_body>>(http::status::continue_, 11);
     http::async_write(stream_, *go_on, [self = this->shared_from_this(), go_on](error_code failed, size_t) {

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <vector>
@@ -92,6 +93,8 @@ JsonText& JsonText::Integer(int64_t value) {
 }
 
 JsonText& JsonText::Float(float value) {
+  if (value == 0 && std::signbit(value))
+    return Raw("-0.0");  // "-0" is an integer to readers, and has no sign
   char digits[32];
   const auto end = std::to_chars(digits, digits + sizeof(digits), value);
   out_.append(digits, end.ptr);

@@ -18,7 +18,7 @@ struct RequestRecord {
   int status = 0;
   const char* failure = nullptr;  // FailureLabel; null: it was served
   std::chrono::nanoseconds total{}, tokenization{}, queue{}, inference{};
-  // Of requests whose rows were computed; else 0.
+  // Of requests whose rows went to the replica; else 0.
   engine::Task task = engine::Task::kEmbed;
   size_t inputs = 0;
   size_t truncated = 0;

@@ -1,0 +1,63 @@
+// Several replicas of one model as one: each request goes to the one with the least to do, and once more, to
+// another, when the first cannot take it.
+#ifndef TRELLIS_SERVE_GATEWAY_BALANCER_H_
+#define TRELLIS_SERVE_GATEWAY_BALANCER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "serve/gateway/replica.h"
+
+namespace trellis::gateway {
+
+class Balancer final : public Replica {
+ public:
+  // At least one. What they run must be the same: a replica with another model than the first that was
+  // reached gets nothing.
+  explicit Balancer(std::vector<std::unique_ptr<Replica>> replicas);
+  ~Balancer() override;
+
+  // Ready when one of them is.
+  server::Health health() const override;
+  const ReplicaModel* model() const override;
+  server::Ticket Infer(server::Request request) override;
+  void Cancel(server::Ticket ticket) override;
+
+  // Tokens under way at a replica.
+  int64_t outstanding(size_t replica) const;
+
+ private:
+  struct Attempt {
+    server::Request request;  // kept for the second try
+    std::function<void(server::Reply)> done;
+    int64_t tokens = 0;
+    std::vector<size_t> tried;
+    server::Ticket inner = 0;
+    enum class State : uint8_t { kUnderWay, kCancelled } state = State::kUnderWay;
+  };
+
+  bool MayServe(size_t replica) const;
+  std::optional<size_t> ChooseLocked(const Attempt& attempt) const;
+  void Send(server::Ticket ticket, const std::shared_ptr<Attempt>& attempt);
+  void Answered(server::Ticket ticket, const std::shared_ptr<Attempt>& attempt, server::Reply reply);
+
+  mutable std::atomic<const ReplicaModel*> model_{nullptr};  // of the first that was reached
+  mutable std::mutex mutex_;  // guards what follows; not held while a replica or a `done` is called
+  std::vector<int64_t> outstanding_;
+  std::unordered_map<server::Ticket, std::shared_ptr<Attempt>> attempts_;
+  server::Ticket last_ = 0;
+  double retries_left_;
+  // Last, and so gone first: what is under way there is answered while the rest still stands.
+  std::vector<std::unique_ptr<Replica>> replicas_;
+};
+
+}  // namespace trellis::gateway
+
+#endif  // TRELLIS_SERVE_GATEWAY_BALANCER_H_

@@ -1,0 +1,134 @@
+#include "serve/gateway/grpc_replica.h"
+
+#include <chrono>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "grpcpp/create_channel.h"
+#include "serve/gateway/grpc_messages.h"
+
+namespace trellis::gateway {
+namespace {
+
+constexpr std::chrono::milliseconds kLookAgain{500};
+constexpr std::chrono::seconds kLookLimit{2};
+
+std::shared_ptr<grpc::Channel> ChannelTo(const std::string& target) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);  // the replica has a limit of its own
+  arguments.SetMaxSendMessageSize(-1);
+  // Else two replicas behind one address would share a connection, and so would what happens to it.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+}
+
+std::chrono::system_clock::time_point OnTheWall(server::Clock::time_point deadline) {
+  return std::chrono::system_clock::now() +
+         std::chrono::duration_cast<std::chrono::system_clock::duration>(deadline - server::Clock::now());
+}
+
+}  // namespace
+
+struct GrpcReplica::Call {
+  grpc::ClientContext context;
+  v1::InferRequest request;
+  v1::InferReply reply;
+  size_t rows = 0;
+  std::function<void(server::Reply)> done;
+};
+
+GrpcReplica::GrpcReplica(const std::string& target)
+    : inference_(v1::Inference::NewStub(ChannelTo(target))),
+      health_stub_(grpc::health::v1::Health::NewStub(ChannelTo(target))),
+      watcher_([this] { Watch(); }) {}
+
+GrpcReplica::~GrpcReplica() {
+  std::unique_lock lock(mutex_);
+  ending_ = true;
+  changed_.notify_all();
+  for (const auto& [ticket, call] : calls_) call->context.TryCancel();
+  changed_.wait(lock, [this] { return calls_.empty(); });
+  lock.unlock();
+  watcher_.join();
+}
+
+void GrpcReplica::Watch() {
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    lock.unlock();
+    LookOnce();
+    lock.lock();
+    changed_.wait_for(lock, kLookAgain, [this] { return ending_; });
+  }
+}
+
+bool GrpcReplica::Describe() {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kLookLimit);
+  v1::ModelDescription description;
+  if (!inference_->Describe(&context, {}, &description).ok()) return false;
+  model_ = FromWire(description);
+  known_ = &model_;
+  return true;
+}
+
+void GrpcReplica::LookOnce() {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kLookLimit);
+  grpc::health::v1::HealthCheckResponse response;
+  const grpc::Status status = health_stub_->Check(&context, {}, &response);
+  const bool serves = status.ok() && response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
+  if (serves && (known_.load() != nullptr || Describe())) {
+    health_ = server::Health::kReady;
+  } else {
+    health_ = known_.load() == nullptr ? server::Health::kStarting : server::Health::kDraining;
+  }
+}
+
+server::Ticket GrpcReplica::Infer(server::Request request) {
+  auto call = std::make_shared<Call>();
+  call->request = ToWire(request);
+  call->rows = request.rows.size();
+  call->done = std::move(request.done);
+  if (request.deadline != server::Clock::time_point::max())
+    call->context.set_deadline(OnTheWall(request.deadline));
+  server::Ticket ticket = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!ending_) {
+      ticket = ++last_;
+      calls_.emplace(ticket, call);
+    }
+  }
+  if (ticket == 0) {
+    call->done({absl::UnavailableError("the gateway is shutting down"), {}, {}});
+    return 0;
+  }
+  inference_->async()->Infer(&call->context, &call->request, &call->reply,
+                             [this, ticket](const grpc::Status& status) { Finish(ticket, status); });
+  return ticket;
+}
+
+void GrpcReplica::Finish(server::Ticket ticket, const grpc::Status& status) {
+  std::shared_ptr<Call> call;
+  {
+    const std::lock_guard lock(mutex_);
+    call = calls_.at(ticket);
+  }
+  // Whoever chooses next should not wait for the watcher to notice.
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) health_ = server::Health::kDraining;
+  call->done(status.ok() ? FromWire(call->reply, call->rows) : server::Reply{FromGrpc(status), {}, {}});
+  const std::lock_guard lock(mutex_);
+  calls_.erase(ticket);
+  if (calls_.empty()) changed_.notify_all();  // under the lock: the destructor may be waiting for it
+}
+
+void GrpcReplica::Cancel(server::Ticket ticket) {
+  const std::lock_guard lock(mutex_);
+  if (const auto call = calls_.find(ticket); call != calls_.end()) call->second->context.TryCancel();
+}
+
+}  // namespace trellis::gateway
