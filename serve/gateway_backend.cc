@@ -1,0 +1,125 @@
+#include "serve/gateway_backend.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "serve/engine_choice.h"
+#include "serve/gateway/balancer.h"
+#include "serve/gateway/grpc_replica.h"
+#include "serve/gateway/local_replica.h"
+#include "serve/gateway_log.h"
+#include "serve/server/metrics_recorder.h"
+#include "serve/server/server.h"
+
+namespace trellis::program {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string EngineChoice(const GatewayFlags& flags) {
+  if (!flags.engine.empty()) return flags.engine;
+  std::string dtype = flags.dtype;
+  if (dtype == "float32") dtype = "f32";
+  if (dtype == "bfloat16") dtype = "bf16";
+  return absl::StrCat("cpu:", flags.model, ",dtype=", dtype,
+                      flags.threads > 0 ? absl::StrCat(",threads=", flags.threads) : "");
+}
+
+class LocalBackend final : public Backend {
+ public:
+  LocalBackend(ChosenEngine chosen, const server::ServerOptions& options)
+      : name_(chosen.name),
+        engine_(std::move(chosen.engine)),
+        options_(options),
+        metrics_({TRELLIS_VERSION, name_, engine_->limits().model}) {}
+
+  gateway::Replica& replica() override { return replica_; }
+  std::shared_ptr<prometheus::Registry> registry() override { return metrics_.registry(); }
+  const std::string& compute_type() const override { return name_; }
+
+  absl::StatusOr<std::optional<int>> WarmUp(const StopSignals& signals) override {
+    auto warm = std::async(std::launch::async,
+                           [&] { return server::Server::Create(std::move(engine_), options_, &metrics_); });
+    while (warm.wait_for(milliseconds(0)) != std::future_status::ready) {
+      if (const auto signal = signals.WaitFor(milliseconds(10))) {
+        Log(absl::StrCat("signal ", *signal, " while starting: nothing was accepted yet"));
+        std::_Exit(0);  // the engine is at work and cannot be interrupted
+      }
+    }
+    absl::StatusOr<std::unique_ptr<server::Server>> created = warm.get();
+    if (!created.ok()) return created.status();
+    server_ = *std::move(created);
+    // A chunk must fit a queue that bulk requests may not fill.
+    replica_.Open(*server_, options_.max_queued_tokens / 2);
+    return std::optional<int>();
+  }
+  void Stop() override { server_->Drain(milliseconds(0)); }
+
+ private:
+  const std::string name_;
+  std::unique_ptr<engine::Engine> engine_;
+  const server::ServerOptions options_;
+  server::MetricsRecorder metrics_;
+  gateway::LocalReplica replica_;
+  std::unique_ptr<server::Server> server_;
+};
+
+class RemoteBackend final : public Backend {
+ public:
+  explicit RemoteBackend(const std::vector<std::string>& targets) : balancer_(ReplicasOf(targets)) {}
+
+  gateway::Replica& replica() override { return balancer_; }
+  std::shared_ptr<prometheus::Registry> registry() override { return registry_; }
+  const std::string& compute_type() const override { return type_; }
+
+  // Servers that are down now may be up later, so this lasts until one is.
+  absl::StatusOr<std::optional<int>> WarmUp(const StopSignals& signals) override {
+    while (balancer_.health() != server::Health::kReady) {
+      if (const auto signal = signals.WaitFor(milliseconds(20))) return signal;
+    }
+    return std::optional<int>();
+  }
+  void Stop() override {}  // calls end with their deadlines, or with the balancer
+
+ private:
+  static std::vector<std::unique_ptr<gateway::Replica>> ReplicasOf(const std::vector<std::string>& targets) {
+    std::vector<std::unique_ptr<gateway::Replica>> replicas;
+    for (const std::string& target : targets)
+      replicas.push_back(std::make_unique<gateway::GrpcReplica>(target));
+    return replicas;
+  }
+
+  const std::string type_ = "remote";
+  const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
+  gateway::Balancer balancer_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const GatewayFlags& flags,
+                                                     const model::ModelFolder& folder) {
+  if (!flags.backends.empty()) return std::make_unique<RemoteBackend>(flags.backends);
+  if (flags.server.max_batch_tokens > 0 && flags.server.max_batch_tokens < folder.max_tokens) {
+    return absl::InvalidArgumentError(absl::StrCat("--max-batch-tokens: ", flags.server.max_batch_tokens,
+                                                   ", expected at least the ", folder.max_tokens,
+                                                   " tokens of the longest input"));
+  }
+  absl::StatusOr<ChosenEngine> chosen = MakeEngine(EngineChoice(flags));
+  if (!chosen.ok()) {
+    return absl::Status(chosen.status().code(),
+                        absl::StrCat("--engine: ", std::string(chosen.status().message())));
+  }
+  if (chosen->engine->limits().vocab_size < folder.tokenizer.vocab().size()) {
+    return absl::InvalidArgumentError(absl::StrCat("--engine: ", chosen->engine->limits().vocab_size,
+                                                   " ids, expected at least the tokenizer's ",
+                                                   folder.tokenizer.vocab().size()));
+  }
+  return std::make_unique<LocalBackend>(*std::move(chosen), flags.server);
+}
+
+}  // namespace trellis::program

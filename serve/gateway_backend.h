@@ -1,0 +1,36 @@
+// What computes for trellis-gateway: an engine in this process, or servers elsewhere.
+#ifndef TRELLIS_SERVE_GATEWAY_BACKEND_H_
+#define TRELLIS_SERVE_GATEWAY_BACKEND_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "prometheus/registry.h"
+#include "serve/gateway/replica.h"
+#include "serve/gateway_flags.h"
+#include "serve/model/model_folder.h"
+#include "serve/stop_signals.h"
+
+namespace trellis::program {
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual gateway::Replica& replica() = 0;
+  virtual std::shared_ptr<prometheus::Registry> registry() = 0;
+  virtual const std::string& compute_type() const = 0;
+  // Blocking, while signals are watched; the signal that came first, if one did.
+  virtual absl::StatusOr<std::optional<int>> WarmUp(const StopSignals& signals) = 0;
+  // Answers what is left at once.
+  virtual void Stop() = 0;
+};
+
+// By --engine, --backend and --dtype; what cannot work with the folder is said here, before a port is open.
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const GatewayFlags& flags,
+                                                     const model::ModelFolder& folder);
+
+}  // namespace trellis::program
+
+#endif  // TRELLIS_SERVE_GATEWAY_BACKEND_H_
