@@ -4,6 +4,7 @@
 #include <iostream>
 #include <limits>
 #include <map>
+#include <stdexcept>
 
 #include "serve/environment_name.h"
 #include "serve/server_flags.h"
@@ -15,6 +16,17 @@ constexpr int64_t kLongest = 24 * 3600;
 constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
 
 using OnOff = GatewayFlags::OnOff;
+
+// Leaves "true" or "false" in `given`, which is empty where the option's name stands alone: that says true.
+std::string AsTrueOrFalse(std::string& given) {
+  if (given.empty()) given = "true";
+  try {
+    given = CLI::detail::to_flag_value(given) > 0 ? "true" : "false";
+  } catch (const std::invalid_argument&) {
+    return "\"" + given + "\", expected true or false";
+  }
+  return "";
+}
 
 class Options {
  public:
@@ -30,13 +42,15 @@ class Options {
     return app_.add_option(name, value, what)->envname(EnvironmentName(name));
   }
   CLI::Option* AddOnOff(const std::string& name, OnOff& value, const std::string& what) {
-    const std::string now = value == OnOff::kOn ? "true" : "false";
+    // What CLI11 takes for a name without a value is the default's text, so the default stands in the type.
+    const char* const type = value == OnOff::kOn ? "true|false=true" : "true|false=false";
     return app_
-        .add_option_function<bool>(
-            name, [&value](bool on) { value = on ? OnOff::kOn : OnOff::kOff; }, what)
+        .add_option_function<std::string>(
+            name, [&value](const std::string& given) { value = given == "false" ? OnOff::kOff : OnOff::kOn; },
+            what)
         ->envname(EnvironmentName(name))
-        ->type_name("true|false")
-        ->default_str(now)
+        ->type_name(type)
+        ->check(CLI::Validator(AsTrueOrFalse, "", ""))
         ->expected(0, 1);
   }
 

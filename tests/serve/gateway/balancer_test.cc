@@ -19,7 +19,7 @@ class FakeReplica final : public Replica {
   const ReplicaModel* model() const override { return known ? &model_ : nullptr; }
   server::Ticket Infer(server::Request request) override {
     if (!refusal.ok()) {
-      request.done({refusal, {}, {}});
+      request.done({refusal, {}, {}, {}});
     } else {
       held.push_back(std::move(request));
     }
@@ -30,7 +30,7 @@ class FakeReplica final : public Replica {
   void Answer(absl::Status status = absl::OkStatus()) {
     server::Request request = std::move(held.front());
     held.erase(held.begin());
-    request.done({std::move(status), {}, {}});
+    request.done({std::move(status), {}, {}, {}});
   }
 
   server::Health state = server::Health::kReady;

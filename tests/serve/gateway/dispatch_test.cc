@@ -68,7 +68,7 @@ class HeldReplica final : public Replica {
     const server::Ticket ticket = ++last_;
     if (refuse_next_ > 0) {
       --refuse_next_;
-      request.done({absl::ResourceExhaustedError("full"), {}, {}});
+      request.done({absl::ResourceExhaustedError("full"), {}, {}, {}});
     } else {
       held.push_back({ticket, std::move(request)});
     }

@@ -52,6 +52,28 @@ TEST(GatewayProgram, ServesAndEnds) {
   EXPECT_EQ(program.Wait(), 0);
 }
 
+// Tokens of the text "</s>" as the program counts them, once its log has said `logged` of the request.
+int64_t TokensOfSpecialText(std::vector<std::string> flags, const std::string& logged) {
+  RunningServer program(Arguments("tiny-bert", std::move(flags)));
+  const int port = program.ReadPort("listening on");
+  EXPECT_FALSE(program.ReadUntil("ready on 127.0.0.1:").empty()) << program.said();
+  const HttpAnswer answer = HttpClient(port).Post("/v1/embeddings", R"({"input":"</s>"})");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_FALSE(program.ReadUntil(logged).empty()) << program.said();
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0);
+  return Json(answer.body).Integer("/usage/prompt_tokens");
+}
+
+// Alone, with a value beside it, with one behind "=".
+TEST(GatewayProgram, OnOffFlags) {
+  const std::string kText = "\"POST /v1/embeddings\" 200", kJson = "\"path\":\"/v1/embeddings\",\"status\":200";
+  EXPECT_EQ(TokensOfSpecialText({}, kText), 3) << "<s>, the text, </s>";
+  EXPECT_EQ(TokensOfSpecialText({"--json-output", "--shield", "false"}, kJson), 3);
+  EXPECT_GT(TokensOfSpecialText({"--json-output=false", "--shield"}, kText), 3);
+  EXPECT_GT(TokensOfSpecialText({"--shield=on", "--json-output", "true"}, kJson), 3);
+}
+
 TEST(GatewayProgram, WrongUsageEndsIt) {
   const auto expect = [](std::vector<std::string> arguments, const std::string& said, int status) {
     RunningServer program(std::move(arguments));
@@ -67,6 +89,7 @@ TEST(GatewayProgram, WrongUsageEndsIt) {
   expect(Arguments("tiny-bert", {"--tls-cert", "x"}), "--tls-key", 2);
   expect(Arguments("tiny-bert", {"--tls-cert", "none.pem", "--tls-key", "none.pem"}), "none.pem", 2);
   expect(Arguments("tiny-bert", {"--hostname", "192.0.2.1"}), "192.0.2.1", 1);
+  expect(Arguments("tiny-bert", {"--shield", "perhaps"}), "\"perhaps\", expected true or false", 2);
   expect({"--help"}, "TRELLIS_MAX_BATCH_TOKENS", 0);
 }
 
