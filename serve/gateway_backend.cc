@@ -8,10 +8,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "prometheus/gauge.h"
 #include "serve/engine_choice.h"
 #include "serve/gateway/balancer.h"
 #include "serve/gateway/grpc_replica.h"
 #include "serve/gateway/local_replica.h"
+#include "serve/gateway/metrics_replicas.h"
+#include "serve/gateway/metrics_requests.h"
 #include "serve/gateway_log.h"
 #include "serve/server/metrics_recorder.h"
 #include "serve/server/server.h"
@@ -32,14 +35,15 @@ std::string EngineChoice(const GatewayFlags& flags) {
 
 class LocalBackend final : public Backend {
  public:
-  LocalBackend(ChosenEngine chosen, const server::ServerOptions& options)
+  LocalBackend(ChosenEngine chosen, const std::string& dtype, const server::ServerOptions& options)
       : name_(chosen.name),
         engine_(std::move(chosen.engine)),
         options_(options),
-        metrics_({TRELLIS_VERSION, name_, engine_->limits().model}) {}
+        metrics_({TRELLIS_VERSION, name_, engine_->limits().model, dtype}) {}
 
   gateway::Replica& replica() override { return replica_; }
-  std::shared_ptr<prometheus::Registry> registry() override { return metrics_.registry(); }
+  prometheus::Registry& registry() override { return *metrics_.registry(); }
+  std::string MetricsText() const override { return gateway::MetricsText(*metrics_.registry()); }
   const std::string& compute_type() const override { return name_; }
 
   absl::StatusOr<std::optional<int>> WarmUp(const StopSignals& signals) override {
@@ -71,10 +75,21 @@ class LocalBackend final : public Backend {
 
 class RemoteBackend final : public Backend {
  public:
-  explicit RemoteBackend(const std::vector<std::string>& targets) : balancer_(ReplicasOf(targets)) {}
+  RemoteBackend(const std::vector<std::string>& targets, const std::string& model)
+      : balancer_(ReplicasOf(targets)), replicas_(balancer_, targets) {
+    prometheus::BuildGauge()
+        .Name("trellis_build_info")
+        .Help("Always 1; its labels say what runs.")
+        .Register(registry_)
+        .Add({{"version", TRELLIS_VERSION}, {"engine", type_}, {"model", model}, {"dtype", type_}})
+        .Set(1);
+  }
 
   gateway::Replica& replica() override { return balancer_; }
-  std::shared_ptr<prometheus::Registry> registry() override { return registry_; }
+  prometheus::Registry& registry() override { return registry_; }
+  std::string MetricsText() const override {
+    return gateway::MetricsText(registry_) + gateway::MetricsText(replicas_);
+  }
   const std::string& compute_type() const override { return type_; }
 
   // Servers that are down now may be up later, so this lasts until one is.
@@ -95,15 +110,16 @@ class RemoteBackend final : public Backend {
   }
 
   const std::string type_ = "remote";
-  const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
+  prometheus::Registry registry_;
   gateway::Balancer balancer_;
+  const gateway::ReplicaMetrics replicas_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const GatewayFlags& flags,
                                                      const model::ModelFolder& folder) {
-  if (!flags.backends.empty()) return std::make_unique<RemoteBackend>(flags.backends);
+  if (!flags.backends.empty()) return std::make_unique<RemoteBackend>(flags.backends, folder.config.name);
   if (flags.server.max_batch_tokens > 0 && flags.server.max_batch_tokens < folder.max_tokens) {
     return absl::InvalidArgumentError(absl::StrCat("--max-batch-tokens: ", flags.server.max_batch_tokens,
                                                    ", expected at least the ", folder.max_tokens,
@@ -119,7 +135,9 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const GatewayFlags& flags,
                                                    " ids, expected at least the tokenizer's ",
                                                    folder.tokenizer.vocab().size()));
   }
-  return std::make_unique<LocalBackend>(*std::move(chosen), flags.server);
+  // With --engine it is a setting of the engine's own.
+  return std::make_unique<LocalBackend>(*std::move(chosen), flags.engine.empty() ? flags.dtype : "",
+                                        flags.server);
 }
 
 }  // namespace trellis::program

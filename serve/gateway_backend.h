@@ -19,7 +19,10 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual gateway::Replica& replica() = 0;
-  virtual std::shared_ptr<prometheus::Registry> registry() = 0;
+  // Where the gateway's own series go beside this one's.
+  virtual prometheus::Registry& registry() = 0;
+  // All of them, as GET /metrics has them.
+  virtual std::string MetricsText() const = 0;
   virtual const std::string& compute_type() const = 0;
   // Blocking, while signals are watched; the signal that came first, if one did.
   virtual absl::StatusOr<std::optional<int>> WarmUp(const StopSignals& signals) = 0;

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <limits>
-#include <map>
+#include <set>
 #include <stdexcept>
 
 #include "serve/environment_name.h"
@@ -160,6 +160,10 @@ ParsedGatewayFlags ParseGatewayFlags(int argc, char** argv) {
     app.parse(argc, argv);
     if (!flags.backends.empty() && !flags.engine.empty())
       throw CLI::ValidationError("--backend", "given beside --engine, expected one of them");
+    // Each would count as a replica of its own, and they would be lost together.
+    const std::set<std::string> different(flags.backends.begin(), flags.backends.end());
+    if (different.size() < flags.backends.size())
+      throw CLI::ValidationError("--backend", "an address twice, expected different ones");
     // An empty key, as an unset variable in a script gives it, would let everybody in who sends one.
     for (const std::string& api_key : flags.api_keys) {
       if (api_key.empty()) throw CLI::ValidationError("--api-key", "empty, expected a key");

@@ -95,7 +95,7 @@ int Run(const GatewayFlags& flags, const StopSignals& signals) {
   Backend& backend = **made;
   options->facts.compute_type = backend.compute_type();
 
-  gateway::RequestMetrics requests(*backend.registry());
+  gateway::RequestMetrics requests(backend.registry());
   gateway::AccessLog access_log(flags.json_output == OnOff::kOn ? gateway::LogForm::kJson
                                                                 : gateway::LogForm::kText);
   std::vector<gateway::RequestObserver*> observers = {&requests};
@@ -103,8 +103,7 @@ int Run(const GatewayFlags& flags, const StopSignals& signals) {
   // From the bottom up, so that what is above goes first at the end.
   gateway::WorkerPool pool(OrCores(flags.tokenization_workers), folder->tokenizer, folder->type_ids);
   gateway::Gateway gate(
-      *folder, backend.replica(), pool, observers, [&] { return gateway::MetricsText(*backend.registry()); },
-      *options);
+      *folder, backend.replica(), pool, observers, [&] { return backend.MetricsText(); }, *options);
   auto listening = gateway::HttpListener::Listen(flags.http, gate);
   if (!listening.ok()) return Fail(flags.http.uds.empty() ? "--port" : "--uds", listening.status());
   gateway::HttpListener& listener = **listening;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -10,30 +9,27 @@
 namespace trellis::gateway {
 namespace {
 
-// Retries are for the loss of one replica, not for the overload of all: every tenth request earns one, and so
-// many may be saved up.
-constexpr double kEarned = 0.1;
-constexpr double kSaved = 10;
-
 bool SameModel(const ReplicaModel& a, const ReplicaModel& b) {
   return a.limits.vocab_size == b.limits.vocab_size && a.limits.dimensions == b.limits.dimensions &&
          a.limits.labels == b.limits.labels && a.limits.max_row_tokens == b.limits.max_row_tokens &&
          std::equal(std::begin(a.limits.tasks), std::end(a.limits.tasks), std::begin(b.limits.tasks));
 }
 
-bool WorthRetrying(const absl::Status& status) {
-  return status.code() == absl::StatusCode::kUnavailable ||
-         status.code() == absl::StatusCode::kResourceExhausted;
+// None: another replica would say the same.
+std::optional<Balancer::Retry> ReasonToRetry(const absl::Status& status) {
+  if (status.code() == absl::StatusCode::kUnavailable) return Balancer::Retry::kUnavailable;
+  if (status.code() == absl::StatusCode::kResourceExhausted) return Balancer::Retry::kOverloaded;
+  return std::nullopt;
 }
 
 }  // namespace
 
-Balancer::Balancer(std::vector<std::unique_ptr<Replica>> replicas)
-    : outstanding_(replicas.size()), retries_left_(kSaved), replicas_(std::move(replicas)) {}
+Balancer::Balancer(std::vector<std::unique_ptr<Replica>> replicas, Now now)
+    : outstanding_(replicas.size()), budget_(now()), now_(std::move(now)), replicas_(std::move(replicas)) {}
 
 Balancer::~Balancer() {
   const std::lock_guard lock(mutex_);
-  retries_left_ = -std::numeric_limits<double>::infinity();  // the replicas go now, one after the other
+  ending_ = true;  // the replicas go now, one after the other: nothing is tried again
 }
 
 const ReplicaModel* Balancer::model() const {
@@ -47,16 +43,16 @@ const ReplicaModel* Balancer::model() const {
   return nullptr;
 }
 
-bool Balancer::MayServe(size_t replica) const {
-  const ReplicaModel* wanted = model();
+bool Balancer::up(size_t replica) const {
   const ReplicaModel* has = replicas_[replica]->model();
-  return replicas_[replica]->health() == server::Health::kReady && has != nullptr && SameModel(*wanted, *has);
+  return has != nullptr && replicas_[replica]->health() == server::Health::kReady &&
+         SameModel(*model(), *has);
 }
 
 server::Health Balancer::health() const {
   if (model() == nullptr) return server::Health::kStarting;
   for (size_t r = 0; r < replicas_.size(); ++r) {
-    if (MayServe(r)) return server::Health::kReady;
+    if (up(r)) return server::Health::kReady;
   }
   return server::Health::kDraining;
 }
@@ -70,7 +66,7 @@ std::optional<size_t> Balancer::ChooseLocked(const Attempt& attempt) const {
   std::optional<size_t> chosen;
   for (size_t r = 0; r < replicas_.size(); ++r) {
     const bool tried = std::find(attempt.tried.begin(), attempt.tried.end(), r) != attempt.tried.end();
-    if (tried || !MayServe(r)) continue;
+    if (tried || !up(r)) continue;
     if (!chosen.has_value() || outstanding_[r] < outstanding_[*chosen]) chosen = r;
   }
   return chosen;
@@ -86,7 +82,7 @@ server::Ticket Balancer::Infer(server::Request request) {
     const std::lock_guard lock(mutex_);
     ticket = ++last_;
     attempts_.emplace(ticket, attempt);
-    retries_left_ = std::min(kSaved, retries_left_ + kEarned);
+    budget_.CountRequest();
   }
   Send(ticket, attempt);
   return ticket;
@@ -121,10 +117,12 @@ void Balancer::Answered(server::Ticket ticket, const std::shared_ptr<Attempt>& a
   {
     std::unique_lock lock(mutex_);
     outstanding_[attempt->tried.back()] -= attempt->tokens;
-    const bool again = WorthRetrying(reply.status) && attempt->state == Attempt::State::kUnderWay &&
-                       attempt->tried.size() == 1 && retries_left_ >= 1 && ChooseLocked(*attempt).has_value();
+    const std::optional<Retry> reason = ReasonToRetry(reply.status);
+    const bool again = reason.has_value() && !ending_ && attempt->state == Attempt::State::kUnderWay &&
+                       attempt->tried.size() == 1 && ChooseLocked(*attempt).has_value() &&
+                       budget_.Spend(now_());
     if (again) {
-      retries_left_ -= 1;
+      ++retried_[static_cast<size_t>(*reason)];
       lock.unlock();
       return Send(ticket, attempt);
     }

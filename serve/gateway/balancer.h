@@ -3,6 +3,7 @@
 #ifndef TRELLIS_SERVE_GATEWAY_BALANCER_H_
 #define TRELLIS_SERVE_GATEWAY_BALANCER_H_
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -14,14 +15,17 @@
 #include <vector>
 
 #include "serve/gateway/replica.h"
+#include "serve/gateway/retry_budget.h"
 
 namespace trellis::gateway {
 
 class Balancer final : public Replica {
  public:
+  using Now = std::function<server::Clock::time_point()>;
+
   // At least one. What they run must be the same: a replica with another model than the first that was
   // reached gets nothing.
-  explicit Balancer(std::vector<std::unique_ptr<Replica>> replicas);
+  explicit Balancer(std::vector<std::unique_ptr<Replica>> replicas, Now now = server::Clock::now);
   ~Balancer() override;
 
   // Ready when one of them is.
@@ -30,8 +34,15 @@ class Balancer final : public Replica {
   server::Ticket Infer(server::Request request) override;
   void Cancel(server::Ticket ticket) override;
 
+  size_t replicas() const { return replicas_.size(); }
+  // Whether a replica gets requests.
+  bool up(size_t replica) const;
   // Tokens under way at a replica.
   int64_t outstanding(size_t replica) const;
+  // Requests that were tried at another replica, by what the first one said.
+  enum class Retry : uint8_t { kUnavailable, kOverloaded };
+  static constexpr size_t kRetries = 2;
+  int64_t retried(Retry reason) const { return retried_[static_cast<size_t>(reason)].load(); }
 
  private:
   struct Attempt {
@@ -43,7 +54,6 @@ class Balancer final : public Replica {
     enum class State : uint8_t { kUnderWay, kCancelled } state = State::kUnderWay;
   };
 
-  bool MayServe(size_t replica) const;
   std::optional<size_t> ChooseLocked(const Attempt& attempt) const;
   void Send(server::Ticket ticket, const std::shared_ptr<Attempt>& attempt);
   void Answered(server::Ticket ticket, const std::shared_ptr<Attempt>& attempt, server::Reply reply);
@@ -53,7 +63,10 @@ class Balancer final : public Replica {
   std::vector<int64_t> outstanding_;
   std::unordered_map<server::Ticket, std::shared_ptr<Attempt>> attempts_;
   server::Ticket last_ = 0;
-  double retries_left_;
+  RetryBudget budget_;
+  bool ending_ = false;
+  std::array<std::atomic<int64_t>, kRetries> retried_{};
+  const Now now_;
   // Last, and so gone first: what is under way there is answered while the rest still stands.
   std::vector<std::unique_ptr<Replica>> replicas_;
 };

@@ -12,9 +12,6 @@
 namespace trellis::gateway {
 namespace {
 
-constexpr std::chrono::milliseconds kLookAgain{500};
-constexpr std::chrono::seconds kLookLimit{2};
-
 std::shared_ptr<grpc::Channel> ChannelTo(const std::string& target) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);  // the replica has a limit of its own
@@ -40,9 +37,11 @@ struct GrpcReplica::Call {
   std::function<void(server::Reply)> done;
 };
 
-GrpcReplica::GrpcReplica(const std::string& target)
-    : inference_(v1::Inference::NewStub(ChannelTo(target))),
+GrpcReplica::GrpcReplica(const std::string& target, const HealthChecks& checks)
+    : checks_(checks),
+      inference_(v1::Inference::NewStub(ChannelTo(target))),
       health_stub_(grpc::health::v1::Health::NewStub(ChannelTo(target))),
+      judged_(checks.patience),
       watcher_([this] { Watch(); }) {}
 
 GrpcReplica::~GrpcReplica() {
@@ -58,16 +57,24 @@ GrpcReplica::~GrpcReplica() {
 void GrpcReplica::Watch() {
   std::unique_lock lock(mutex_);
   while (!ending_) {
+    check_now_ = false;
     lock.unlock();
-    LookOnce();
+    const ReplicaHealth::Answer answer = Check();
+    Judge([&](ReplicaHealth& health) { health.Checked(answer); });
     lock.lock();
-    changed_.wait_for(lock, kLookAgain, [this] { return ending_; });
+    changed_.wait_for(lock, checks_.every, [this] { return ending_ || check_now_; });
   }
+}
+
+void GrpcReplica::Judge(const std::function<void(ReplicaHealth&)>& judge) {
+  const std::lock_guard lock(mutex_);
+  judge(judged_);
+  health_ = judged_.health();
 }
 
 bool GrpcReplica::Describe() {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kLookLimit);
+  context.set_deadline(std::chrono::system_clock::now() + checks_.limit);
   v1::ModelDescription description;
   if (!inference_->Describe(&context, {}, &description).ok()) return false;
   model_ = FromWire(description);
@@ -75,17 +82,15 @@ bool GrpcReplica::Describe() {
   return true;
 }
 
-void GrpcReplica::LookOnce() {
+ReplicaHealth::Answer GrpcReplica::Check() {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kLookLimit);
+  context.set_deadline(std::chrono::system_clock::now() + checks_.limit);
   grpc::health::v1::HealthCheckResponse response;
-  const grpc::Status status = health_stub_->Check(&context, {}, &response);
-  const bool serves = status.ok() && response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
-  if (serves && (known_.load() != nullptr || Describe())) {
-    health_ = server::Health::kReady;
-  } else {
-    health_ = known_.load() == nullptr ? server::Health::kStarting : server::Health::kDraining;
-  }
+  if (!health_stub_->Check(&context, {}, &response).ok()) return ReplicaHealth::Answer::kNone;
+  if (response.status() != grpc::health::v1::HealthCheckResponse::SERVING)
+    return ReplicaHealth::Answer::kNotServing;
+  const bool known = known_.load() != nullptr || Describe();
+  return known ? ReplicaHealth::Answer::kServing : ReplicaHealth::Answer::kNone;
 }
 
 server::Ticket GrpcReplica::Infer(server::Request request) {
@@ -118,8 +123,14 @@ void GrpcReplica::Finish(server::Ticket ticket, const grpc::Status& status) {
     const std::lock_guard lock(mutex_);
     call = calls_.at(ticket);
   }
-  // Whoever chooses next should not wait for the watcher to notice.
-  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) health_ = server::Health::kDraining;
+  // Whoever chooses next should not wait for the watcher to notice; and if it is back, none should wait for
+  // that.
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    Judge([](ReplicaHealth& health) { health.CallFoundNobody(); });
+    const std::lock_guard lock(mutex_);
+    check_now_ = true;
+    changed_.notify_all();
+  }
   call->done(status.ok() ? FromWire(call->reply, call->rows) : server::Reply{FromGrpc(status), {}, {}});
   const std::lock_guard lock(mutex_);
   calls_.erase(ticket);

@@ -1,11 +1,13 @@
 // A replica in another process, behind trellis/v1: a connection of its own, its health asked for twice a
-// second, and taken for gone as soon as a call says so.
+// second, and taken for gone as soon as a call says so (replica_health.h).
 #ifndef TRELLIS_SERVE_GATEWAY_GRPC_REPLICA_H_
 #define TRELLIS_SERVE_GATEWAY_GRPC_REPLICA_H_
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,15 +16,22 @@
 
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "serve/gateway/replica.h"
+#include "serve/gateway/replica_health.h"
 #include "trellis/v1/inference.grpc.pb.h"
 
 namespace trellis::gateway {
+
+struct HealthChecks {
+  std::chrono::milliseconds every{500};
+  std::chrono::milliseconds limit{2000};  // for the answer to one
+  int patience = 3;                       // so many in a row without an answer: it is gone
+};
 
 class GrpcReplica final : public Replica {
  public:
   // `target` as gRPC has it: host:port, or dns:///name. Returns at once; the replica is starting until it has
   // been reached.
-  explicit GrpcReplica(const std::string& target);
+  explicit GrpcReplica(const std::string& target, const HealthChecks& checks = {});
   // Cancels what is under way and waits until it is answered.
   ~GrpcReplica() override;
 
@@ -35,10 +44,12 @@ class GrpcReplica final : public Replica {
   struct Call;
 
   void Watch();
-  void LookOnce();
+  ReplicaHealth::Answer Check();
   bool Describe();
+  void Judge(const std::function<void(ReplicaHealth&)>& judge);
   void Finish(server::Ticket ticket, const grpc::Status& status);
 
+  const HealthChecks checks_;
   const std::unique_ptr<v1::Inference::Stub> inference_;
   const std::unique_ptr<grpc::health::v1::Health::Stub> health_stub_;
   std::atomic<server::Health> health_{server::Health::kStarting};
@@ -47,8 +58,10 @@ class GrpcReplica final : public Replica {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool ending_ = false;                                              // guarded by mutex_
-  server::Ticket last_ = 0;                                          // guarded by mutex_
+  ReplicaHealth judged_;     // guarded by mutex_; health_ is what it says
+  bool check_now_ = false;   // guarded by mutex_
+  bool ending_ = false;      // guarded by mutex_
+  server::Ticket last_ = 0;  // guarded by mutex_
   std::unordered_map<server::Ticket, std::shared_ptr<Call>> calls_;  // guarded by mutex_
   std::thread watcher_;
 };

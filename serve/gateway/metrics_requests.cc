@@ -108,8 +108,8 @@ void RequestMetrics::RequestDone(const RequestRecord& record) {
   truncated_->Increment(static_cast<double>(record.truncated));
 }
 
-std::string MetricsText(const prometheus::Registry& registry) {
-  return prometheus::TextSerializer().Serialize(registry.Collect());
+std::string MetricsText(const prometheus::Collectable& series) {
+  return prometheus::TextSerializer().Serialize(series.Collect());
 }
 
 }  // namespace trellis::gateway

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "prometheus/collectable.h"
 #include "prometheus/counter.h"
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
@@ -49,8 +50,8 @@ class RequestMetrics final : public RequestObserver {
   prometheus::Counter* truncated_;
 };
 
-// The text of GET /metrics.
-std::string MetricsText(const prometheus::Registry& registry);
+// As GET /metrics has them.
+std::string MetricsText(const prometheus::Collectable& series);
 
 }  // namespace trellis::gateway
 

@@ -85,11 +85,14 @@ MetricsRecorder::MetricsRecorder(const Identity& identity)
   forward_ = &NewHistogram(*registry_, "trellis_forward_seconds", "A batch's time in the engine.", kSeconds,
                            {{"backend", identity.engine}});
   request_ = &NewHistogram(*registry_, "trellis_request_seconds", "From acceptance to answer.", kSeconds);
+  prometheus::Labels build = {
+      {"version", identity.version}, {"engine", identity.engine}, {"model", identity.model}};
+  if (!identity.dtype.empty()) build["dtype"] = identity.dtype;
   prometheus::BuildGauge()
       .Name("trellis_build_info")
       .Help("Always 1; its labels say what runs.")
       .Register(*registry_)
-      .Add({{"version", identity.version}, {"engine", identity.engine}, {"model", identity.model}})
+      .Add(build)
       .Set(1);
 }
 

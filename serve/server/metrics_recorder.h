@@ -24,6 +24,7 @@ class MetricsRecorder final : public Observer {
     std::string version;
     std::string engine;
     std::string model;
+    std::string dtype = {};  // as it was asked for; empty: no such label
   };
   explicit MetricsRecorder(const Identity& identity);
 

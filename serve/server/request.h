@@ -40,7 +40,7 @@ struct Reply {
   Timings timings;
   // Whoever has yet to pass the answer on keeps this: until its last copy is gone, the request counts as
   // undelivered, and so many of those make the server refuse new ones.
-  std::shared_ptr<void> hold;
+  std::shared_ptr<void> hold = {};
 };
 
 // Rows that are admitted together or not at all. They may run in different batches; the answer comes when all

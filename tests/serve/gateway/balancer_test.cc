@@ -3,12 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "serve/gateway/metrics_replicas.h"
+#include "serve/gateway/metrics_requests.h"
+#include "tests/serve/grpc/metrics_text.h"
 
 namespace trellis::gateway {
 namespace {
@@ -51,7 +55,7 @@ class Balanced : public ::testing::Test {
       fake = made.get();
       replicas.push_back(std::move(made));
     }
-    balancer_ = std::make_unique<Balancer>(std::move(replicas));
+    balancer_ = std::make_unique<Balancer>(std::move(replicas), [this] { return now_; });
   }
   server::Ticket Send(size_t tokens) {
     server::Request request;
@@ -60,6 +64,7 @@ class Balanced : public ::testing::Test {
     return balancer_->Infer(std::move(request));
   }
 
+  server::Clock::time_point now_;
   FakeReplica* fakes_[2];
   std::unique_ptr<Balancer> balancer_;
   std::vector<absl::Status> answers_;
@@ -105,11 +110,56 @@ TEST_F(Balanced, AFullOneIsPassedOnAndWhatIsWrongIsNot) {
 
 TEST_F(Balanced, RetriesAreFew) {
   fakes_[0]->refusal = fakes_[1]->refusal = absl::ResourceExhaustedError("full");
-  for (int i = 0; i < 1000; ++i) Send(1);
-  const int tries = fakes_[0]->asked + fakes_[1]->asked;
-  EXPECT_EQ(answers_.size(), 1000u);
-  EXPECT_GE(tries, 1000 + 100);
-  EXPECT_LE(tries, 1000 + 100 + 10 + 1);
+  for (int i = 0; i < 10'000; ++i) Send(1);
+  const auto tries = [this] { return fakes_[0]->asked + fakes_[1]->asked; };
+  EXPECT_EQ(answers_.size(), 10'000u);
+  // Every tenth, and what was saved up at the start.
+  EXPECT_GE(tries(), 10'000 + 1000);
+  EXPECT_LE(tries(), 10'000 + 1000 + 256 + 1);
+  EXPECT_EQ(balancer_->retried(Balancer::Retry::kOverloaded), tries() - 10'000);
+  EXPECT_EQ(balancer_->retried(Balancer::Retry::kUnavailable), 0);
+}
+
+TEST_F(Balanced, WhereRequestsAreFewASecondEarnsARetryToo) {
+  fakes_[0]->refusal = fakes_[1]->refusal = absl::UnavailableError("gone");
+  while (balancer_->retried(Balancer::Retry::kUnavailable) < 256) Send(1);
+  for (int i = 0; i < 10; ++i) {
+    now_ += std::chrono::seconds(1);
+    const int64_t before = balancer_->retried(Balancer::Retry::kUnavailable);
+    Send(1);
+    EXPECT_EQ(balancer_->retried(Balancer::Retry::kUnavailable), before + 1);
+  }
+}
+
+// So many as a busy gateway has at one replica: when that is lost, no client is told.
+TEST_F(Balanced, NobodyNoticesALostReplica) {
+  for (int i = 0; i < 512; ++i) Send(10);
+  ASSERT_EQ(fakes_[0]->held.size(), 256u);
+  fakes_[0]->state = server::Health::kDraining;
+  while (!fakes_[0]->held.empty()) fakes_[0]->Answer(absl::UnavailableError("gone"));
+  EXPECT_TRUE(answers_.empty());
+  EXPECT_EQ(fakes_[1]->held.size(), 512u);
+  EXPECT_EQ(balancer_->retried(Balancer::Retry::kUnavailable), 256);
+  while (!fakes_[1]->held.empty()) fakes_[1]->Answer();
+  EXPECT_EQ(answers_, std::vector<absl::Status>(512, absl::OkStatus()));
+}
+
+TEST_F(Balanced, MetricsNameReplicasByTheirAddresses) {
+  const ReplicaMetrics metrics(*balancer_, {"a:1", "b:2"});
+  const auto scrape = [&] { return server::ParseMetrics(MetricsText(metrics)); };
+  EXPECT_EQ(scrape().size(), 6u);
+  fakes_[1]->refusal = absl::UnavailableError("gone");
+  Send(100);
+  Send(7);  // to the second, and from there to the first
+  fakes_[1]->state = server::Health::kDraining;
+  const server::Samples samples = scrape();
+  EXPECT_EQ(samples.at("trellis_replica_up{replica=\"a:1\"}"), 1);
+  EXPECT_EQ(samples.at("trellis_replica_up{replica=\"b:2\"}"), 0);
+  EXPECT_EQ(samples.at("trellis_replica_outstanding{replica=\"a:1\"}"), 107);
+  EXPECT_EQ(samples.at("trellis_replica_outstanding{replica=\"b:2\"}"), 0);
+  EXPECT_EQ(samples.at("trellis_retries_total{reason=\"unavailable\"}"), 1);
+  EXPECT_EQ(samples.at("trellis_retries_total{reason=\"overloaded\"}"), 0);
+  EXPECT_EQ(samples.size(), 6u);
 }
 
 TEST_F(Balanced, OnlyReadyOnesOfTheSameModelServe) {
