@@ -67,6 +67,13 @@ void CheckCount(JsonBody& body, std::string_view field, size_t count, const Serv
   }
 }
 
+void CheckNotEmpty(JsonBody& body, std::string_view field, const std::vector<std::string_view>& texts) {
+  const auto empty = std::find_if(texts.begin(), texts.end(), [](std::string_view t) { return t.empty(); });
+  if (empty == texts.end()) return;
+  body.Fail(Fault::kEmptyInput, Place(field, static_cast<size_t>(empty - texts.begin())),
+            "empty, expected a text");
+}
+
 std::vector<RowInput> ReadInputs(JsonBody& body, std::string_view field, const ServedModel& model) {
   std::vector<RowInput> inputs;
   const std::optional<JsonValue> value = body.Required(field, kInputForms);
@@ -84,11 +91,12 @@ std::vector<RowInput> ReadInputs(JsonBody& body, std::string_view field, const S
   if (array->begin() == array->end()) {
     body.Fail(Fault::kEmptyInput, field, "an empty list, expected at least one input");
   }
+  CheckCount(body, field, array->size(), model);
+  if (body.error().has_value()) return inputs;
   for (const JsonValue element : *array) {
     ReadElement(body, element, Place(field, inputs.size()), inputs);
     if (body.error().has_value()) return inputs;
   }
-  CheckCount(body, field, inputs.size(), model);
   return inputs;
 }
 
@@ -102,6 +110,8 @@ std::vector<std::string_view> ReadTexts(JsonBody& body, std::string_view field, 
   if (array->begin() == array->end()) {
     body.Fail(Fault::kEmptyInput, field, "an empty list, expected at least one text");
   }
+  CheckCount(body, field, array->size(), model);
+  if (body.error().has_value()) return texts;
   for (const JsonValue element : *array) {
     const std::string place = Place(field, texts.size());
     std::optional<JsonValue> text = element;
@@ -116,7 +126,6 @@ std::vector<std::string_view> ReadTexts(JsonBody& body, std::string_view field, 
     if (!string.has_value()) return texts;
     texts.push_back(*string);
   }
-  CheckCount(body, field, texts.size(), model);
   return texts;
 }
 

@@ -23,6 +23,9 @@ std::vector<RowInput> ReadInputs(JsonBody& body, std::string_view field, const S
 // that string.
 std::vector<std::string_view> ReadTexts(JsonBody& body, std::string_view field, const ServedModel& model,
                                         std::string_view key = {});
+// Texts whose vectors are wanted: none may be empty.
+void CheckNotEmpty(JsonBody& body, std::string_view field, const std::vector<std::string_view>& texts);
+// Before a list is read, so that what is too much is not kept.
 void CheckCount(JsonBody& body, std::string_view field, size_t count, const ServedModel& model);
 
 // truncate, truncation_direction, add_special_tokens, match_special_tokens. Nothing is in front of texts.

@@ -14,8 +14,14 @@ namespace {
 // One long text must not keep its memory for ever: texts beyond this are rare.
 constexpr size_t kKeptBytes = size_t{1} << 20;
 
+// Where the client put this input.
+std::string PlaceOf(size_t index, const EncodeRules& rules) {
+  if (index >= rules.leading) return Place(rules.field, index - rules.leading);
+  return rules.leading == 1 ? std::string(rules.leading_field) : Place(rules.leading_field, index);
+}
+
 ApiError TooLongError(size_t tokens, size_t index, const EncodeRules& rules) {
-  std::string place = Place(rules.field, index);
+  std::string place = PlaceOf(index, rules);
   return {Fault::kTooLong,
           absl::StrCat("`", place, "`: ", tokens, " tokens, expected at most ", rules.max_tokens,
                        ", or truncate: true"),
@@ -23,7 +29,7 @@ ApiError TooLongError(size_t tokens, size_t index, const EncodeRules& rules) {
 }
 
 ApiError EncodeFailure(const absl::Status& status, size_t index, const EncodeRules& rules) {
-  std::string place = Place(rules.field, index);
+  std::string place = PlaceOf(index, rules);
   if (status.code() == absl::StatusCode::kInvalidArgument) {
     return {Fault::kTooLong,
             absl::StrCat("`", place, "`: cannot be cut to ", rules.max_tokens,
@@ -132,7 +138,7 @@ std::optional<ApiError> RowEncoder::Append(const RowInput& input, size_t index, 
   if (!encoding.ok()) return EncodeFailure(encoding.status(), index, rules);
   if (encoding->ids.size() > rules.max_tokens) return TooLongError(encoding->ids.size(), index, rules);
   if (encoding->ids.empty()) {
-    std::string place = Place(rules.field, index);
+    std::string place = PlaceOf(index, rules);
     return ApiError{Fault::kEmptyInput, absl::StrCat("`", place, "`: no tokens, expected at least one"),
                     std::move(place)};
   }
@@ -146,7 +152,7 @@ std::optional<ApiError> RowEncoder::Append(const RowInput& input, size_t index, 
 
 std::optional<ApiError> RowEncoder::AppendTokens(const TokenRow& row, size_t index, const EncodeRules& rules,
                                                  EncodedRows& rows) {
-  std::string place = Place(rules.field, index);
+  std::string place = PlaceOf(index, rules);
   if (row.empty()) {
     return ApiError{Fault::kEmptyInput, absl::StrCat("`", place, "`: no tokens, expected at least one"),
                     std::move(place)};

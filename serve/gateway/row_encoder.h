@@ -41,6 +41,8 @@ struct EncodeRules {
   size_t max_second_tokens = 0;       // of a pair's second text, which is cut to it beforehand; 0: no bound
   int32_t vocab_size = 0;             // of the model: what a token row may hold
   std::string_view field = "inputs";  // what the client calls the texts, for messages
+  std::string_view leading_field;     // and the first of them, where they are from another field
+  size_t leading = 0;                 // so many
 };
 
 // Rows end to end.

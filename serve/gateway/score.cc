@@ -64,17 +64,14 @@ Result<RoutePlan> PlanScore(const RouteCall& call) {
               absl::StrCat(second.size(), " texts, expected one or ", count, " as in ", first_field));
   }
   RowWork work;
-  work.rules = ReadRules(body, pairs ? second_field : first_field, model);
-  if (!pairs) ReadPrompt(body, model, work.rules);
+  work.rules = ReadRules(body, second_field, model);
   const bool raw = body.Bool("raw_scores").value_or(false);
-  for (size_t side = 0; !pairs && side < 2; ++side) {
-    const Texts& texts = side == 0 ? first : second;
-    const auto empty = std::find_if(texts.begin(), texts.end(), [](std::string_view t) { return t.empty(); });
-    if (empty != texts.end()) {
-      body.Fail(Fault::kEmptyInput,
-                Place(side == 0 ? first_field : second_field, static_cast<size_t>(empty - texts.begin())),
-                "empty, expected a text");
-    }
+  if (!pairs) {
+    ReadPrompt(body, model, work.rules);
+    work.rules.leading_field = first_field;
+    work.rules.leading = first.size();
+    CheckNotEmpty(body, first_field, first);
+    CheckNotEmpty(body, second_field, second);
   }
   if (body.error().has_value()) return *body.error();
 

@@ -106,10 +106,15 @@ Result<RoutePlan> PlanTeiSimilarity(const RouteCall& call) {
   body.Within("inputs");
   const auto source = body.Required("source_sentence", "a string");
   const auto text = source.has_value() ? body.AsString(*source, "source_sentence") : std::nullopt;
+  if (text.has_value() && text->empty())
+    body.Fail(Fault::kEmptyInput, "source_sentence", "empty, expected a text");
   const std::vector<std::string_view> sentences = ReadTexts(body, "sentences", model);
+  CheckNotEmpty(body, "sentences", sentences);
   CheckCount(body, "sentences", sentences.size() + 1, model);
   body.Within("parameters");
   work.rules = ReadRules(body, "sentences", model);
+  work.rules.leading_field = "source_sentence";
+  work.rules.leading = 1;
   ReadPrompt(body, model, work.rules);
   if (body.error().has_value()) return *body.error();
   work.inputs.emplace_back(*text);

@@ -57,6 +57,8 @@ Form ReadSequences(JsonBody& body, const ServedModel& model, std::vector<RowInpu
     ReadSequence(body, *array, "inputs", inputs);
     return Form::kOne;
   }
+  CheckCount(body, "inputs", array->size(), model);
+  if (body.error().has_value()) return Form::kMany;
   for (const JsonValue element : *array) {
     const std::string place = Place("inputs", inputs.size());
     const auto sequence = body.AsArray(element, place, "a list of one or two texts");
@@ -64,8 +66,12 @@ Form ReadSequences(JsonBody& body, const ServedModel& model, std::vector<RowInpu
     ReadSequence(body, *sequence, place, inputs);
     if (body.error().has_value()) return Form::kMany;
   }
-  CheckCount(body, "inputs", inputs.size(), model);
   return Form::kMany;
+}
+
+// An engine that is not the folder's own may have more labels than the folder names.
+std::string LabelOf(const std::vector<std::string>& labels, size_t label) {
+  return label < labels.size() ? labels[label] : absl::StrCat("LABEL_", label);
 }
 
 void WriteRow(std::span<const float> logits, Scores scores, const std::vector<std::string>& labels,
@@ -76,7 +82,7 @@ void WriteRow(std::span<const float> logits, Scores scores, const std::vector<st
   bool first = true;
   for (const size_t label : Descending(logits)) {
     json.Raw(first ? "{\"score\":" : ",{\"score\":").Float(shown[label]);
-    json.Raw(",\"label\":").String(labels[label]).Raw("}");
+    json.Raw(",\"label\":").String(LabelOf(labels, label)).Raw("}");
     first = false;
   }
   json.Raw("]");

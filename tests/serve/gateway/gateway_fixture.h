@@ -1,11 +1,14 @@
-// A gateway in this process, on a tiny model with the CPU engine, and what clients say to it. No transport.
+// A gateway in this process, on a tiny model with the CPU engine or with a synthetic one that fails where it
+// is told to, and what clients say to it. No transport.
 #ifndef TRELLIS_TESTS_SERVE_GATEWAY_GATEWAY_FIXTURE_H_
 #define TRELLIS_TESTS_SERVE_GATEWAY_GATEWAY_FIXTURE_H_
 
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <future>
 #include <memory>
@@ -15,6 +18,7 @@
 
 #include "prometheus/registry.h"
 #include "serve/engine/cpu/cpu_engine.h"
+#include "serve/engine/synthetic/synthetic_engine.h"
 #include "serve/gateway/gateway.h"
 #include "serve/gateway/local_replica.h"
 #include "serve/gateway/metrics_requests.h"
@@ -24,28 +28,37 @@ namespace trellis::gateway {
 
 struct TestOptions {
   GatewayOptions gateway;
-  server::ServerOptions server = {.max_batch_tokens = 256};  // given: nothing is measured at the start
+  server::ServerOptions
+      server;             // max_batch_tokens 0: 256, or the longest row; nothing is measured at the start
+  std::string synthetic;  // settings of a synthetic engine, which then computes instead of the model's
+  Replica* replica = nullptr;  // instead of the engine in this process
 };
 
 class TinyGateway {
  public:
+  // `model`: one of the tiny ones, or a folder's path.
   explicit TinyGateway(const std::string& model, const std::function<void(TestOptions&)>& change = {}) {
     TestOptions options;
-    options.gateway.names = {model};
+    const std::string path = model.starts_with('/') ? model : testing::TinyModel(model);
+    options.gateway.names = {std::filesystem::path(path).filename()};
     options.gateway.facts.compute_type = "cpu";
     if (change) change(options);
-    auto folder = model::ReadModelFolder(testing::TinyModel(model));
+    auto folder = model::ReadModelFolder(path);
     if (!folder.ok()) ADD_FAILURE() << folder.status();
     folder_ = std::make_unique<model::ModelFolder>(*std::move(folder));
-    auto engine = engine::OpenCpuEngine(testing::TinyModel(model) + ",dtype=f32,threads=1");
+    auto engine = options.synthetic.empty() ? engine::OpenCpuEngine(path + ",dtype=f32,threads=1")
+                                            : engine::MakeSyntheticEngine(options.synthetic);
     if (!engine.ok()) ADD_FAILURE() << engine.status();
+    if (options.server.max_batch_tokens == 0)
+      options.server.max_batch_tokens = std::max(256, (*engine)->limits().max_row_tokens);
     auto server = server::Server::Create(*std::move(engine), options.server, nullptr);
     if (!server.ok()) ADD_FAILURE() << server.status();
     server_ = *std::move(server);
     pool_ = std::make_unique<WorkerPool>(2, folder_->tokenizer, folder_->type_ids);
     gateway_ = std::make_unique<Gateway>(
-        *folder_, replica_, *pool_, std::vector<RequestObserver*>{&metrics_},
-        [this] { return MetricsText(*registry_); }, options.gateway);
+        *folder_, options.replica != nullptr ? *options.replica : replica_, *pool_,
+        std::vector<RequestObserver*>{&metrics_}, [this] { return MetricsText(*registry_); },
+        options.gateway);
   }
   // Calls must be gone before what they use.
   ~TinyGateway() { EXPECT_TRUE(gateway_->Drain(std::chrono::minutes(1))); }

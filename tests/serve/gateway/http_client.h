@@ -98,6 +98,8 @@ class HttpClient {
     }
     return true;
   }
+  // All has been said; answers can still be read.
+  void EndSending() { shutdown(fd_, SHUT_WR); }
   void Close() {
     if (fd_ >= 0) close(fd_);
     fd_ = -1;

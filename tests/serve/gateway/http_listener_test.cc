@@ -4,38 +4,18 @@
 
 #include <gtest/gtest.h>
 
-#include <future>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/serve/gateway/gateway_fixture.h"
 #include "tests/serve/gateway/http_client.h"
+#include "tests/serve/gateway/loopback.h"
 
 namespace trellis::gateway {
 namespace {
 
 constexpr const char* kBody = R"({"inputs":"water"})";
-
-class Loopback {
- public:
-  explicit Loopback(HttpOptions options = {}) : tiny_("tiny-bert") {
-    tiny_.Open();
-    options.port = 0;
-    options.threads = 2;
-    auto listening = HttpListener::Listen(options, tiny_.gateway());
-    if (!listening.ok()) ADD_FAILURE() << listening.status();
-    listener_ = *std::move(listening);
-  }
-  int port() const { return listener_->port(); }
-  HttpListener& listener() { return *listener_; }
-  TinyGateway& tiny() { return tiny_; }
-
- private:
-  TinyGateway tiny_;
-  std::unique_ptr<HttpListener> listener_;
-};
 
 TEST(HttpListener, OneConnectionServesManyRequests) {
   Loopback loopback;

@@ -235,5 +235,31 @@ TEST(Score, OfAnEmbedderIsTheCosine) {
                     "invalid_request_error", "unsupported_task");
 }
 
+// Vectors of two fields are one list of rows; messages say where the client wrote the text.
+TEST(Score, WhatIsTooLongIsNamedByItsOwnField) {
+  TinyGateway tiny("tiny-bert");
+  tiny.Open();
+  std::string longest;
+  for (int i = 0; i < 100; ++i) longest += "water ";
+  const auto refused = [&](const char* path, const std::string& body) {
+    const HttpResponse response = tiny.Post(path, body);
+    EXPECT_NE(response.status, 200);
+    return response.body;
+  };
+  const std::string two = "[\"a\"," + Quote(longest) + "]", strict = "{\"truncate\":false,";
+  EXPECT_NE(refused("/v1/score", strict + R"("text_1":["a","b"],"text_2":)" + two + "}").find("text_2[1]"),
+            std::string::npos);
+  EXPECT_NE(refused("/v1/score", strict + R"("text_2":["a","b"],"text_1":)" + two + "}").find("text_1[1]"),
+            std::string::npos);
+  const std::string strictly = "},\"parameters\":{\"truncate\":false}}";
+  EXPECT_NE(refused("/similarity", R"({"inputs":{"source_sentence":"a","sentences":)" + two + strictly)
+                .find("`sentences[1]`"),
+            std::string::npos);
+  EXPECT_NE(
+      refused("/similarity", R"({"inputs":{"sentences":["a"],"source_sentence":)" + Quote(longest) + strictly)
+          .find("`source_sentence`"),
+      std::string::npos);
+}
+
 }  // namespace
 }  // namespace trellis::gateway
