@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "serve/gateway/gateway.h"
+#include "serve/gateway/http_head.h"
 #include "serve/gateway/http_listener.h"
 
 namespace trellis::gateway {
@@ -88,16 +89,16 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
 
   void HeadIsRead() {
     Expire(shared_.options.transfer_timeout);
+    if (!EndsWhereAllSeeIt(parser_->get())) {
+      return Refuse(
+          {Fault::kInvalidHttp, "no HTTP request: Transfer-Encoding is not understood, expected chunked"});
+    }
     // Nobody without a key makes us keep a large body. A small one is read, so that the connection may stay.
     const uint64_t length = parser_->content_length().value_or(0);
     if (parser_->chunked() || length > kReadAnyway) {
-      const HttpRequest head = Head();
-      if (const auto refused = shared_.gateway.CheckHead(head)) {
-        Answering();
-        return Write(shared_.gateway.Refusal(head, *refused), After::kDrainAndClose);
-      }
+      if (const auto refused = shared_.gateway.CheckHead(Head())) return Refuse(*refused);
     }
-    if (!beast::iequals(parser_->get()[http::field::expect], "100-continue")) return ReadBody();
+    if (!WaitsToGoOn(parser_->get())) return ReadBody();
     auto go_on = std::make_shared<http::response<http::empty_body>>(http::status::continue_, 11);
     http::async_write(stream_, *go_on, [self = this->shared_from_this(), go_on](error_code failed, size_t) {
       if (!failed) self->ReadBody();
@@ -119,7 +120,6 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
         failed == http::error::partial_message) {
       return;
     }
-    const HttpRequest head = Head();
     ApiError error{Fault::kInvalidHttp, "no HTTP request: " + failed.message()};
     if (failed == http::error::header_limit)
       error = {Fault::kHeadersTooLarge,
@@ -128,8 +128,13 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
       error = {Fault::kPayloadTooLarge, "the body is longer than the " +
                                             std::to_string(shared_.options.payload_limit) +
                                             " bytes that are allowed"};
+    Refuse(error);
+  }
+
+  // What follows on this connection is not looked at.
+  void Refuse(const ApiError& error) {
     Answering();
-    Write(shared_.gateway.Refusal(head, error), After::kDrainAndClose);
+    Write(shared_.gateway.Refusal(Head(), error), After::kDrainAndClose);
   }
 
   HttpRequest Head() const {
@@ -137,7 +142,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
     const auto field = [&](auto name) { return std::string(message[name]); };
     HttpRequest head;
     head.method = std::string(message.method_string());
-    head.path = std::string(message.target().substr(0, message.target().find('?')));
+    head.path = PathOf({message.target().data(), message.target().size()});
     head.content_type = field(http::field::content_type);
     head.authorization = field(http::field::authorization);
     head.origin = field(http::field::origin);
@@ -186,6 +191,9 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
     if (shared_.ending.load() || (after == After::kNextRequest && !request.keep_alive()))
       after = After::kClose;
     message->keep_alive(after == After::kNextRequest);
+    // Elsewhere staying goes without saying.
+    if (request.version() == kHttp10 && after == After::kNextRequest)
+      message->set(http::field::connection, "keep-alive");
     if (response.status != 204) message->content_length(response.body.size());
     if (request.method() != http::verb::head) message->body() = std::move(response.body);
     Expire(shared_.options.transfer_timeout);
