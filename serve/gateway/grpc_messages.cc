@@ -1,11 +1,15 @@
 #include "serve/gateway/grpc_messages.h"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "absl/strings/str_cat.h"
 
 namespace trellis::gateway {
 namespace {
@@ -51,6 +55,21 @@ bool AreOffsets(const google::protobuf::RepeatedField<int32_t>& offsets, size_t 
     if (offsets[i] < offsets[i - 1]) return false;
   }
   return static_cast<size_t>(offsets[offsets.size() - 1]) == total;
+}
+
+size_t ExpectedValues(const v1::RowTask& task, int32_t tokens, const server::RowReply& got,
+                      const engine::EngineLimits& limits) {
+  const auto dimensions = static_cast<size_t>(task.dimensions() > 0 ? task.dimensions() : limits.dimensions);
+  switch (task.task()) {
+    case v1::TASK_EMBED:
+      return dimensions;
+    case v1::TASK_EMBED_ALL:
+      return dimensions * static_cast<size_t>(tokens);
+    case v1::TASK_CLASSIFY:
+      return static_cast<size_t>(limits.labels);
+    default:
+      return got.indices.size();
+  }
 }
 
 }  // namespace
@@ -102,6 +121,22 @@ server::Reply FromWire(const v1::InferReply& wire, size_t rows) {
   reply.timings.queue = std::chrono::nanoseconds(wire.timings().queue_ns());
   reply.timings.forward = std::chrono::nanoseconds(wire.timings().forward_ns());
   return reply;
+}
+
+void CheckRows(const v1::InferRequest& asked, const engine::EngineLimits& limits, server::Reply& reply) {
+  for (size_t r = 0; r < reply.rows.size(); ++r) {
+    server::RowReply& row = reply.rows[r];
+    if (!row.status.ok()) continue;
+    const int at = static_cast<int>(r);
+    const size_t expected =
+        ExpectedValues(asked.tasks(0), asked.cu_seqlens(at + 1) - asked.cu_seqlens(at), row, limits);
+    if (row.values.size() != expected) {
+      row.status = absl::InternalError(
+          absl::StrCat("row ", r, ": the replica gave ", row.values.size(), " values, expected ", expected));
+    } else if (!std::all_of(row.values.begin(), row.values.end(), [](float v) { return std::isfinite(v); })) {
+      row.status = absl::DataLossError(absl::StrCat("row ", r, ": a value that is not finite"));
+    }
+  }
 }
 
 ReplicaModel FromWire(const v1::ModelDescription& wire) {

@@ -15,6 +15,10 @@ namespace trellis::gateway {
 v1::InferRequest ToWire(const server::Request& request);
 // Internal where the reply contradicts itself or the number of rows that were asked for.
 server::Reply FromWire(const v1::InferReply& wire, size_t rows);
+// Fails the rows of `reply` that have not as many values as `asked` them for, or values that are not finite:
+// a replica is another program, perhaps of another version.
+void CheckRows(const v1::InferRequest& asked, const engine::EngineLimits& limits, server::Reply& reply);
+
 ReplicaModel FromWire(const v1::ModelDescription& wire);
 absl::Status FromGrpc(const grpc::Status& status);
 

@@ -131,7 +131,10 @@ void GrpcReplica::Finish(server::Ticket ticket, const grpc::Status& status) {
     check_now_ = true;
     changed_.notify_all();
   }
-  call->done(status.ok() ? FromWire(call->reply, call->rows) : server::Reply{FromGrpc(status), {}, {}});
+  server::Reply reply =
+      status.ok() ? FromWire(call->reply, call->rows) : server::Reply{FromGrpc(status), {}, {}, {}};
+  CheckRows(call->request, model_.limits, reply);
+  call->done(std::move(reply));
   const std::lock_guard lock(mutex_);
   calls_.erase(ticket);
   if (calls_.empty()) changed_.notify_all();  // under the lock: the destructor may be waiting for it

@@ -5,49 +5,19 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <future>
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "serve/engine/cpu/cpu_engine.h"
 #include "serve/gateway/grpc_messages.h"
-#include "serve/server/grpc_limits.h"
-#include "serve/server/grpc_listener.h"
-#include "tests/serve/model_files.h"
+#include "tests/serve/gateway/remote_model.h"
 #include "tests/serve/model_reference.h"
 
 namespace trellis::gateway {
 namespace {
-
-class RemoteModel {
- public:
-  explicit RemoteModel(const std::string& model) {
-    auto engine = engine::OpenCpuEngine(testing::TinyModel(model) + ",dtype=f32,threads=1");
-    if (!engine.ok()) ADD_FAILURE() << engine.status();
-    const server::ServerOptions options{.max_batch_tokens = 256};
-    const server::MessageLimits limits = server::LimitsFor((*engine)->limits(), options, 0);
-    auto server = server::Server::Create(*std::move(engine), options, nullptr);
-    if (!server.ok()) ADD_FAILURE() << server.status();
-    server_ = *std::move(server);
-    auto listening = server::GrpcListener::Listen("127.0.0.1:0", limits, nullptr);
-    if (!listening.ok()) ADD_FAILURE() << listening.status();
-    listener_ = *std::move(listening);
-  }
-  void Open() { listener_->Open(*server_); }
-  std::string target() const { return "127.0.0.1:" + std::to_string(listener_->port()); }
-  void Stop() {
-    listener_->AnnounceEnd();
-    listener_->Stop(std::chrono::milliseconds(100));
-    listener_.reset();
-  }
-
- private:
-  std::unique_ptr<server::Server> server_;
-  std::unique_ptr<server::GrpcListener> listener_;
-};
 
 void WaitFor(const GrpcReplica& replica, server::Health health) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -140,6 +110,42 @@ TEST(GrpcMessages, OddRepliesAreRefused) {
   ASSERT_TRUE(failed.status.ok());
   EXPECT_TRUE(failed.rows[0].status.ok());
   EXPECT_EQ(failed.rows[1].status.code(), absl::StatusCode::kDataLoss);
+}
+
+// What the routes count on: rerank takes a row's first value, and JSON has no NaN.
+TEST(GrpcMessages, RowsThatAreNotWhatWasAskedForFail) {
+  engine::EngineLimits limits;
+  limits.dimensions = 4;
+  limits.labels = 3;
+  const auto expect = [&](v1::Task task, int32_t dimensions, std::vector<float> values,
+                          std::vector<int32_t> indices, absl::StatusCode code) {
+    v1::InferRequest asked;
+    v1::RowTask& wanted = *asked.add_tasks();
+    wanted.set_task(task);
+    wanted.set_dimensions(dimensions);
+    for (const int bound : {0, 2}) asked.add_cu_seqlens(bound);  // two tokens
+    server::Reply reply;
+    reply.rows.emplace_back();
+    reply.rows[0].values = std::move(values);
+    reply.rows[0].indices = std::move(indices);
+    CheckRows(asked, limits, reply);
+    EXPECT_EQ(reply.rows[0].status.code(), code) << reply.rows[0].status;
+  };
+  const auto kOk = absl::StatusCode::kOk, kOdd = absl::StatusCode::kInternal,
+             kNan = absl::StatusCode::kDataLoss;
+  expect(v1::TASK_EMBED, 0, {1, 2, 3, 4}, {}, kOk);
+  expect(v1::TASK_EMBED, 2, {1, 2}, {}, kOk);
+  expect(v1::TASK_EMBED, 2, {1, 2, 3, 4}, {}, kOdd);
+  expect(v1::TASK_EMBED, 0, {}, {}, kOdd);
+  expect(v1::TASK_EMBED_ALL, 0, std::vector<float>(8), {}, kOk);
+  expect(v1::TASK_EMBED_ALL, 0, std::vector<float>(7), {}, kOdd);
+  expect(v1::TASK_CLASSIFY, 0, {1, 2, 3}, {}, kOk);
+  expect(v1::TASK_CLASSIFY, 0, {}, {}, kOdd);
+  expect(v1::TASK_SPARSE, 0, {1, 2}, {5, 6}, kOk);
+  expect(v1::TASK_SPARSE, 0, {1, 2}, {5}, kOdd);
+  expect(v1::TASK_SPARSE, 0, {}, {}, kOk);
+  expect(v1::TASK_EMBED, 2, {1, std::nanf("")}, {}, kNan);
+  expect(v1::TASK_CLASSIFY, 0, {1, HUGE_VALF, 3}, {}, kNan);
 }
 
 }  // namespace
