@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "serve/gateway/gateway_call.h"
 #include "serve/gateway/model_pages.h"
+#include "serve/gateway/openapi.h"
 #include "serve/gateway/request_id.h"
 
 namespace trellis::gateway {

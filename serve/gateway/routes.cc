@@ -1,7 +1,6 @@
 #include "serve/gateway/routes.h"
 
 #include "absl/strings/str_cat.h"
-#include "serve/gateway/json_text.h"
 #include "serve/gateway/openai_embeddings.h"
 #include "serve/gateway/rerank.h"
 #include "serve/gateway/score.h"
@@ -12,39 +11,50 @@
 namespace trellis::gateway {
 namespace {
 
-constexpr Route Get(const char* path, Key key, Page page, const char* what, Dialect dialect = Dialect::kTei) {
-  return {path, "GET", dialect, key, page, nullptr, what};
+constexpr Route Get(const char* path, Key key, Page page, const char* answer, const char* what,
+                    Dialect dialect = Dialect::kTei) {
+  return {path, "GET", dialect, key, page, nullptr, nullptr, answer, what};
 }
-constexpr Route Post(const char* path, Dialect dialect, RouteFunction plan, const char* what) {
-  return {path, "POST", dialect, Key::kNeeded, Page::kNone, plan, what};
+constexpr Route Post(const char* path, Dialect dialect, RouteFunction plan, const char* request,
+                     const char* answer, const char* what) {
+  return {path, "POST", dialect, Key::kNeeded, Page::kNone, plan, request, answer, what};
 }
 
 constexpr Dialect kOpenAi = Dialect::kOpenAi, kTei = Dialect::kTei;
 
 constexpr Route kRoutes[] = {
-    Post("/v1/embeddings", kOpenAi, PlanOpenAiEmbeddings, "Vectors of texts or token ids, as OpenAI has it."),
-    Post("/embeddings", kOpenAi, PlanOpenAiEmbeddings, "The same as /v1/embeddings."),
-    Post("/v1/rerank", kOpenAi, PlanRerankV1, "Documents ranked by a query, as Cohere v1 and Jina have it."),
-    Post("/v2/rerank", kOpenAi, PlanRerankV2, "Documents ranked by a query, as Cohere v2 has it."),
-    Post("/v1/score", kOpenAi, PlanScore, "Scores of pairs of texts."),
-    Post("/score", kOpenAi, PlanScore, "The same as /v1/score."),
-    Post("/embed", kTei, PlanTeiEmbed, "Vectors of texts."),
-    Post("/embed_all", kTei, PlanTeiEmbedAll, "Vectors of all tokens of texts."),
-    Post("/embed_sparse", kTei, PlanTeiEmbedSparse, "Token weights of texts."),
-    Post("/rerank", kTei, PlanRerank, "Texts ranked by a query; with `documents` as /v1/rerank."),
-    Post("/predict", kTei, PlanTeiPredict, "Labels of texts or pairs, with scores."),
-    Post("/similarity", kTei, PlanTeiSimilarity, "Cosines of one sentence and others."),
-    Post("/tokenize", kTei, PlanTokenize, "Tokens of texts, with byte offsets."),
-    Post("/decode", kTei, PlanDecode, "Texts of token ids."),
-    Get("/v1/models", Key::kNeeded, Page::kModels, "The models that are served.", kOpenAi),
-    Get("/info", Key::kNeeded, Page::kInfo, "The model and the limits."),
-    Get("/openapi.json", Key::kNeeded, Page::kOpenApi, "This description."),
-    Get("/health", Key::kNotNeeded, Page::kReady, "Whether requests are served now."),
-    Get("/health/ready", Key::kNotNeeded, Page::kReady, "Whether requests are served now."),
-    Get("/health/live", Key::kNotNeeded, Page::kLive, "Whether the program runs."),
-    Get("/ping", Key::kNotNeeded, Page::kReady, "Whether requests are served now."),
-    Get("/", Key::kNotNeeded, Page::kReady, "Whether requests are served now."),
-    Get("/metrics", Key::kNotNeeded, Page::kMetrics, "Prometheus series."),
+    Post("/v1/embeddings", kOpenAi, PlanOpenAiEmbeddings, "EmbeddingsRequest", "Embeddings",
+         "Vectors of texts or token ids, as OpenAI has it."),
+    Post("/embeddings", kOpenAi, PlanOpenAiEmbeddings, "EmbeddingsRequest", "Embeddings",
+         "The same as /v1/embeddings."),
+    Post("/v1/rerank", kOpenAi, PlanRerankV1, "RerankRequest", "Reranked",
+         "Documents ranked by a query, as Cohere v1 and Jina have it."),
+    Post("/v2/rerank", kOpenAi, PlanRerankV2, "RerankRequest", "Reranked",
+         "Documents ranked by a query, as Cohere v2 has it."),
+    Post("/v1/score", kOpenAi, PlanScore, "ScoreRequest", "Scores", "Scores of pairs of texts."),
+    Post("/score", kOpenAi, PlanScore, "ScoreRequest", "Scores", "The same as /v1/score."),
+    Post("/embed", kTei, PlanTeiEmbed, "EmbedRequest", "Vectors", "Vectors of texts."),
+    Post("/embed_all", kTei, PlanTeiEmbedAll, "EmbedTokensRequest", "TokenVectors",
+         "Vectors of all tokens of texts."),
+    Post("/embed_sparse", kTei, PlanTeiEmbedSparse, "EmbedTokensRequest", "SparseVectors",
+         "Token weights of texts."),
+    Post("/rerank", kTei, PlanRerank, "EitherRerankRequest", "EitherReranked",
+         "Texts ranked by a query; with `documents` as /v1/rerank."),
+    Post("/predict", kTei, PlanTeiPredict, "PredictRequest", "Predictions",
+         "Labels of texts or pairs, with scores."),
+    Post("/similarity", kTei, PlanTeiSimilarity, "SimilarityRequest", "Similarities",
+         "Cosines of one sentence and others."),
+    Post("/tokenize", kTei, PlanTokenize, "TokenizeRequest", "Tokens", "Tokens of texts, with byte offsets."),
+    Post("/decode", kTei, PlanDecode, "DecodeRequest", "Texts", "Texts of token ids."),
+    Get("/v1/models", Key::kNeeded, Page::kModels, "Models", "The models that are served.", kOpenAi),
+    Get("/info", Key::kNeeded, Page::kInfo, "Info", "The model and the limits."),
+    Get("/openapi.json", Key::kNeeded, Page::kOpenApi, "Description", "This description."),
+    Get("/health", Key::kNotNeeded, Page::kReady, "Health", "Whether requests are served now."),
+    Get("/health/ready", Key::kNotNeeded, Page::kReady, "Health", "Whether requests are served now."),
+    Get("/health/live", Key::kNotNeeded, Page::kLive, "Health", "Whether the program runs."),
+    Get("/ping", Key::kNotNeeded, Page::kReady, "Health", "Whether requests are served now."),
+    Get("/", Key::kNotNeeded, Page::kReady, "Health", "Whether requests are served now."),
+    Get("/metrics", Key::kNotNeeded, Page::kMetrics, nullptr, "Prometheus series."),
 };
 
 std::string Clipped(std::string_view text) { return std::string(text.substr(0, 100)); }
@@ -73,31 +83,6 @@ Result<const Route*> FindRoute(std::string_view method, std::string_view path) {
   return ApiError{Fault::kMethodNotAllowed,
                   absl::StrCat(Clipped(method), " ", Clipped(path), ": expected ", same_path->method),
                   same_path->method};
-}
-
-std::string WriteOpenApi(std::string_view version) {
-  std::string out;
-  JsonText json(out);
-  json.Raw("{\"openapi\":\"3.0.3\",\"info\":{\"title\":\"trellis-gateway\",\"version\":").String(version);
-  json.Raw("},\"paths\":{");
-  bool first = true;
-  for (const Route& route : kRoutes) {
-    const bool post = std::string_view(route.method) == "POST";
-    json.Raw(first ? "" : ",").String(route.path).Raw(post ? ":{\"post\":{" : ":{\"get\":{");
-    json.Raw("\"summary\":").String(route.what);
-    if (post) {
-      json.Raw(",\"requestBody\":{\"required\":true,\"content\":{\"application/json\":{\"schema\":");
-      json.Raw("{\"type\":\"object\"}}}}");
-    }
-    const bool text = route.page == Page::kMetrics;
-    json.Raw(",\"responses\":{\"200\":{\"description\":\"OK\"");
-    if (post || text || route.page >= Page::kModels)
-      json.Raw(text ? ",\"content\":{\"text/plain\":{}}" : ",\"content\":{\"application/json\":{}}");
-    json.Raw("},\"default\":{\"description\":\"An error\",\"content\":{\"application/json\":{}}}}}}");
-    first = false;
-  }
-  json.Raw("}}");
-  return out;
 }
 
 }  // namespace trellis::gateway

@@ -1,5 +1,5 @@
 // Every path that is served: with which methods, in whose dialect, by which function. The table is the whole
-// surface; /openapi.json is written from it too.
+// surface: /openapi.json is written from it too (openapi.h).
 #ifndef TRELLIS_SERVE_GATEWAY_ROUTES_H_
 #define TRELLIS_SERVE_GATEWAY_ROUTES_H_
 
@@ -25,7 +25,10 @@ struct Route {
   Key key;
   Page page;           // of a GET
   RouteFunction plan;  // of a POST
-  const char* what;    // one line, for people
+  // Names of openapi_schemas.h: of the body of a POST, and of the answer, where that is JSON.
+  const char* request;
+  const char* answer;
+  const char* what;  // one line, for people
 };
 
 std::span<const Route> Routes();
@@ -34,8 +37,6 @@ std::span<const Route> Routes();
 // OpenAI's dialect below /v1 and /v2, else in TEI's: DialectOf.
 Result<const Route*> FindRoute(std::string_view method, std::string_view path);
 Dialect DialectOf(std::string_view path);
-
-std::string WriteOpenApi(std::string_view version);
 
 }  // namespace trellis::gateway
 

@@ -102,6 +102,9 @@ Result<RoutePlan> PlanTeiSimilarity(const RouteCall& call) {
     body.Fail(Fault::kWrongType, "inputs",
               JsonBody::Quoted(*inputs) + ", expected an object with source_sentence and sentences");
   }
+  const auto parameters = body.Find("parameters");
+  if (parameters.has_value() && !parameters->is_object())
+    body.Fail(Fault::kWrongType, "parameters", JsonBody::Quoted(*parameters) + ", expected an object");
   RowWork work;
   body.Within("inputs");
   const auto source = body.Required("source_sentence", "a string");
