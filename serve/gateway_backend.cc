@@ -13,8 +13,10 @@
 #include "serve/gateway/balancer.h"
 #include "serve/gateway/grpc_replica.h"
 #include "serve/gateway/local_replica.h"
+#include "serve/gateway/metrics_remote.h"
 #include "serve/gateway/metrics_replicas.h"
 #include "serve/gateway/metrics_requests.h"
+#include "serve/gateway/metrics_tei.h"
 #include "serve/gateway_log.h"
 #include "serve/server/metrics_recorder.h"
 #include "serve/server/server.h"
@@ -42,13 +44,15 @@ class LocalBackend final : public Backend {
         metrics_({TRELLIS_VERSION, name_, engine_->limits().model, dtype}) {}
 
   gateway::Replica& replica() override { return replica_; }
+  gateway::RequestObserver* observer() override { return nullptr; }
   prometheus::Registry& registry() override { return *metrics_.registry(); }
   std::string MetricsText() const override { return gateway::MetricsText(*metrics_.registry()); }
   const std::string& compute_type() const override { return name_; }
 
   absl::StatusOr<std::optional<int>> WarmUp(const StopSignals& signals) override {
-    auto warm = std::async(std::launch::async,
-                           [&] { return server::Server::Create(std::move(engine_), options_, &metrics_); });
+    auto warm = std::async(std::launch::async, [&] {
+      return server::Server::Create(std::move(engine_), options_, &tei_metrics_);
+    });
     while (warm.wait_for(milliseconds(0)) != std::future_status::ready) {
       if (const auto signal = signals.WaitFor(milliseconds(10))) {
         Log(absl::StrCat("signal ", *signal, " while starting: nothing was accepted yet"));
@@ -69,6 +73,7 @@ class LocalBackend final : public Backend {
   std::unique_ptr<engine::Engine> engine_;
   const server::ServerOptions options_;
   server::MetricsRecorder metrics_;
+  gateway::TeiBatchMetrics tei_metrics_{*metrics_.registry(), metrics_};
   gateway::LocalReplica replica_;
   std::unique_ptr<server::Server> server_;
 };
@@ -86,6 +91,7 @@ class RemoteBackend final : public Backend {
   }
 
   gateway::Replica& replica() override { return balancer_; }
+  gateway::RequestObserver* observer() override { return &metrics_; }
   prometheus::Registry& registry() override { return registry_; }
   std::string MetricsText() const override {
     return gateway::MetricsText(registry_) + gateway::MetricsText(replicas_);
@@ -111,6 +117,7 @@ class RemoteBackend final : public Backend {
 
   const std::string type_ = "remote";
   prometheus::Registry registry_;
+  gateway::RemoteMetrics metrics_{registry_};
   gateway::Balancer balancer_;
   const gateway::ReplicaMetrics replicas_;
 };

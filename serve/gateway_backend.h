@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "prometheus/registry.h"
 #include "serve/gateway/replica.h"
+#include "serve/gateway/request_record.h"
 #include "serve/gateway_flags.h"
 #include "serve/model/model_folder.h"
 #include "serve/stop_signals.h"
@@ -19,6 +20,8 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual gateway::Replica& replica() = 0;
+  // Null: what it computes is counted where it is computed.
+  virtual gateway::RequestObserver* observer() = 0;
   // Where the gateway's own series go beside this one's.
   virtual prometheus::Registry& registry() = 0;
   // All of them, as GET /metrics has them.

@@ -23,6 +23,7 @@
 #include "serve/gateway/gateway.h"
 #include "serve/gateway/http_listener.h"
 #include "serve/gateway/metrics_requests.h"
+#include "serve/gateway/metrics_tei.h"
 #include "serve/gateway/worker_pool.h"
 #include "serve/gateway_backend.h"
 #include "serve/gateway_flags.h"
@@ -98,7 +99,9 @@ int Run(const GatewayFlags& flags, const StopSignals& signals) {
   gateway::RequestMetrics requests(backend.registry());
   gateway::AccessLog access_log(flags.json_output == OnOff::kOn ? gateway::LogForm::kJson
                                                                 : gateway::LogForm::kText);
-  std::vector<gateway::RequestObserver*> observers = {&requests};
+  gateway::TeiMetrics tei(backend.registry());
+  std::vector<gateway::RequestObserver*> observers = {&requests, &tei};
+  if (backend.observer() != nullptr) observers.push_back(backend.observer());
   if (flags.access_log == OnOff::kOn) observers.push_back(&access_log);
   // From the bottom up, so that what is above goes first at the end.
   gateway::WorkerPool pool(OrCores(flags.tokenization_workers), folder->tokenizer, folder->type_ids);

@@ -28,7 +28,8 @@ std::string AccessLine(const RequestRecord& record, LogForm form) {
         absl::StrCat(record.peer, " ", Quoted(record.method + " " + record.path), " ", record.status, " ",
                      record.response_bytes, " ", Micros(record.total), "us");
     if (record.inputs > 0) absl::StrAppend(&line, " inputs=", record.inputs, " tokens=", record.tokens);
-    if (record.failure != nullptr) absl::StrAppend(&line, " failure=", record.failure);
+    if (record.fault.has_value()) absl::StrAppend(&line, " failure=", FailureLabel(*record.fault));
+    if (!record.trace_id.empty()) absl::StrAppend(&line, " trace=", record.trace_id);
     absl::StrAppend(&line, " ", Quoted(record.request_id), "\n");
     return line;
   }
@@ -43,10 +44,10 @@ std::string AccessLine(const RequestRecord& record, LogForm form) {
   json.Raw(",\"inference_us\":").Integer(Micros(record.inference));
   json.Raw(",\"inputs\":").Integer(static_cast<int64_t>(record.inputs));
   json.Raw(",\"tokens\":").Integer(record.tokens).Raw(",\"failure\":");
-  record.failure == nullptr ? json.Raw("null") : json.String(record.failure);
+  record.fault.has_value() ? json.String(FailureLabel(*record.fault)) : json.Raw("null");
   json.Raw(",\"request_id\":").String(record.request_id);
-  json.Raw(",\"traceparent\":");
-  record.traceparent.empty() ? json.Raw("null") : json.String(record.traceparent);
+  json.Raw(",\"trace_id\":");
+  record.trace_id.empty() ? json.Raw("null") : json.String(record.trace_id);
   json.Raw("}\n");
   return line;
 }

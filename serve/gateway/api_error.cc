@@ -28,7 +28,7 @@ constexpr Row kRows[] = {
     {Fault::kOutOfRange, 400, 422, kInvalid, "invalid_value", "Validation", "validation"},
     {Fault::kWrongType, 400, 422, kInvalid, "invalid_type", "Validation", "validation"},
     {Fault::kEmptyInput, 400, 400, kInvalid, "empty_input", "Empty", "validation"},
-    {Fault::kTooLong, 400, 422, kInvalid, "context_length_exceeded", "Validation", "validation"},
+    {Fault::kTooLong, 400, 422, kInvalid, "context_length_exceeded", "Validation", "tokenization"},
     {Fault::kTooManyInputs, 400, 422, kInvalid, "too_many_inputs", "Validation", "batch_size"},
     {Fault::kPayloadTooLarge, 413, 413, kInvalid, "payload_too_large", "Validation", "validation"},
     {Fault::kHeadersTooLarge, 431, 431, kInvalid, "headers_too_large", "Validation", "validation"},

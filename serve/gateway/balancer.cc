@@ -72,7 +72,7 @@ std::optional<size_t> Balancer::ChooseLocked(const Attempt& attempt) const {
   return chosen;
 }
 
-server::Ticket Balancer::Infer(server::Request request) {
+server::Ticket Balancer::Infer(ReplicaRequest request) {
   auto attempt = std::make_shared<Attempt>();
   attempt->done = std::move(request.done);
   attempt->tokens = static_cast<int64_t>(request.ids.size());
@@ -99,7 +99,7 @@ void Balancer::Send(server::Ticket ticket, const std::shared_ptr<Attempt>& attem
   attempt->tried.push_back(*chosen);
   const size_t turn = attempt->tried.size();
   outstanding_[*chosen] += attempt->tokens;
-  server::Request request = attempt->request;
+  ReplicaRequest request = attempt->request;
   request.done = [this, ticket, attempt](server::Reply reply) {
     Answered(ticket, attempt, std::move(reply));
   };

@@ -31,7 +31,7 @@ class Balancer final : public Replica {
   // Ready when one of them is.
   server::Health health() const override;
   const ReplicaModel* model() const override;
-  server::Ticket Infer(server::Request request) override;
+  server::Ticket Infer(ReplicaRequest request) override;
   void Cancel(server::Ticket ticket) override;
 
   size_t replicas() const { return replicas_.size(); }
@@ -46,7 +46,7 @@ class Balancer final : public Replica {
 
  private:
   struct Attempt {
-    server::Request request;  // kept for the second try
+    ReplicaRequest request;  // kept for the second try
     std::function<void(server::Reply)> done;
     int64_t tokens = 0;
     std::vector<size_t> tried;

@@ -19,9 +19,9 @@ server::Request Chunk(const EncodedRows& rows, const engine::RowTask& task, size
 
 }  // namespace
 
-std::vector<server::Request> SplitByTokens(const EncodedRows& rows, const engine::RowTask& task,
-                                           const ChunkLimits& limits) {
-  std::vector<server::Request> chunks;
+std::vector<ReplicaRequest> SplitByTokens(const EncodedRows& rows, const engine::RowTask& task,
+                                          const ChunkLimits& limits) {
+  std::vector<ReplicaRequest> chunks;
   size_t begin = 0;
   int64_t tokens = 0;
   for (size_t r = 0; r < rows.size(); ++r) {
@@ -34,7 +34,7 @@ std::vector<server::Request> SplitByTokens(const EncodedRows& rows, const engine
   }
   if (begin < rows.size()) chunks.push_back(Chunk(rows, task, begin, rows.size()));
   if (chunks.size() > 1) {
-    for (server::Request& chunk : chunks) chunk.priority = server::Priority::kBulk;
+    for (ReplicaRequest& chunk : chunks) chunk.priority = server::Priority::kBulk;
   }
   return chunks;
 }

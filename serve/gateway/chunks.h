@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "serve/engine/engine.h"
+#include "serve/gateway/replica.h"
 #include "serve/gateway/row_encoder.h"
-#include "serve/server/request.h"
 
 namespace trellis::gateway {
 
@@ -17,10 +17,10 @@ struct ChunkLimits {
   size_t max_rows = 0;
 };
 
-// Without `done`. Rows keep their order, over all chunks. More than one chunk is bulk work: a query that
-// comes meanwhile goes first.
-std::vector<server::Request> SplitByTokens(const EncodedRows& rows, const engine::RowTask& task,
-                                           const ChunkLimits& limits);
+// Without `done` and origin. Rows keep their order, over all chunks. More than one chunk is bulk work: a
+// query that comes meanwhile goes first.
+std::vector<ReplicaRequest> SplitByTokens(const EncodedRows& rows, const engine::RowTask& task,
+                                          const ChunkLimits& limits);
 
 }  // namespace trellis::gateway
 

@@ -20,13 +20,13 @@ absl::Status OfInput(const absl::Status& status, size_t input) {
 
 }  // namespace
 
-std::shared_ptr<Dispatch> Dispatch::Start(Replica& replica, std::vector<server::Request> chunks, Done done) {
+std::shared_ptr<Dispatch> Dispatch::Start(Replica& replica, std::vector<ReplicaRequest> chunks, Done done) {
   std::shared_ptr<Dispatch> dispatch(new Dispatch(replica, std::move(chunks), std::move(done)));
   dispatch->Proceed();
   return dispatch;
 }
 
-Dispatch::Dispatch(Replica& replica, std::vector<server::Request> chunks, Done done)
+Dispatch::Dispatch(Replica& replica, std::vector<ReplicaRequest> chunks, Done done)
     : replica_(replica), parts_(chunks.size()), done_(std::move(done)) {
   size_t row = 0;
   for (size_t i = 0; i < chunks.size(); ++i) {
@@ -46,7 +46,7 @@ void Dispatch::Proceed() {
     next->state = Part::State::kSent;
     ++in_flight_;
     // One that is alone is never sent again.
-    server::Request request = parts_.size() == 1 ? std::move(next->request) : next->request;
+    ReplicaRequest request = parts_.size() == 1 ? std::move(next->request) : next->request;
     const auto index = static_cast<size_t>(next - parts_.begin());
     request.done = [self = shared_from_this(), index](server::Reply reply) {
       self->Answered(index, std::move(reply));
@@ -63,7 +63,7 @@ void Dispatch::Proceed() {
   }
   if (in_flight_ > 0 || !done_ || (failure_.ok() && completed_ < parts_.size())) return;
   const Done done = std::exchange(done_, nullptr);
-  Outcome outcome{failure_, {}, timings_};
+  Outcome outcome{failure_, {}, timings_, std::move(hold_)};
   if (outcome.status.ok()) {
     for (Part& part : parts_) std::move(part.rows.begin(), part.rows.end(), std::back_inserter(outcome.rows));
   }
@@ -112,6 +112,7 @@ void Dispatch::Answered(size_t index, server::Reply reply) {
         ++completed_;
         timings_.queue = std::max(timings_.queue, reply.timings.queue);
         timings_.forward = std::max(timings_.forward, reply.timings.forward);
+        if (parts_.size() == 1) hold_ = std::move(reply.hold);
       } else {
         needless = FailLocked(status);
       }

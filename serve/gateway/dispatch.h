@@ -12,7 +12,6 @@
 
 #include "absl/status/status.h"
 #include "serve/gateway/replica.h"
-#include "serve/server/request.h"
 
 namespace trellis::gateway {
 
@@ -26,11 +25,14 @@ class Dispatch : public std::enable_shared_from_this<Dispatch> {
     absl::Status status;  // of a failed row too, which then is named by its place among all
     std::vector<server::RowReply> rows;
     server::Timings timings;  // of the slowest chunk
+    // The reply's, where there was one chunk. Several would wait for each other: those that are done take the
+    // room that the rest needs.
+    std::shared_ptr<void> hold;
   };
   using Done = std::function<void(Outcome)>;
 
   // `done` is called exactly once, on any thread. The replica outlives the dispatch.
-  static std::shared_ptr<Dispatch> Start(Replica& replica, std::vector<server::Request> chunks, Done done);
+  static std::shared_ptr<Dispatch> Start(Replica& replica, std::vector<ReplicaRequest> chunks, Done done);
 
   // The client is gone: what is not computed yet need not be. `done` is called all the same.
   void Cancel();
@@ -38,14 +40,14 @@ class Dispatch : public std::enable_shared_from_this<Dispatch> {
  private:
   struct Part {
     enum class State : uint8_t { kWaiting, kSent, kEnded } state = State::kWaiting;
-    server::Request request;
+    ReplicaRequest request;
     server::Ticket ticket = 0;
     size_t first_row = 0;
     size_t num_rows = 0;
     std::vector<server::RowReply> rows;
   };
 
-  Dispatch(Replica& replica, std::vector<server::Request> chunks, Done done);
+  Dispatch(Replica& replica, std::vector<ReplicaRequest> chunks, Done done);
   // Sends what may be sent; calls `done_` when nothing is left to wait for.
   void Proceed();
   void Answered(size_t index, server::Reply reply);
@@ -60,6 +62,7 @@ class Dispatch : public std::enable_shared_from_this<Dispatch> {
   bool queue_was_full_ = false;  // nothing more is sent until one of ours is through
   absl::Status failure_;
   server::Timings timings_;
+  std::shared_ptr<void> hold_;
   Done done_;
 };
 

@@ -9,6 +9,7 @@
 #include "serve/gateway/model_pages.h"
 #include "serve/gateway/openapi.h"
 #include "serve/gateway/request_id.h"
+#include "serve/gateway/trace_headers.h"
 
 namespace trellis::gateway {
 namespace {
@@ -19,6 +20,19 @@ bool IsJson(const std::string& content_type) {
       absl::string_view(content_type).substr(0, std::min(content_type.find(';'), content_type.size()))));
   return media.empty() || absl::EqualsIgnoreCase(media, "application/json") ||
          absl::EndsWithIgnoreCase(media, "+json");
+}
+
+RequestRecord RecordOf(const HttpRequest& head, const std::string& id) {
+  RequestRecord record;
+  record.method = head.method;
+  record.path = head.path;
+  record.peer = head.peer;
+  record.request_id = id;
+  record.trace_id = TraceId(head.traceparent);
+  for (const Route& route : Routes()) {
+    if (head.path == route.path) record.route = route.path;
+  }
+  return record;
 }
 
 }  // namespace
@@ -46,6 +60,10 @@ ServedModel Gateway::Model(const ReplicaModel& replica_model) const {
 
 void Gateway::Tell(const RequestRecord& record) const {
   for (RequestObserver* observer : observers_) observer->RequestDone(record);
+}
+
+void Gateway::TellAdmitted() const {
+  for (RequestObserver* observer : observers_) observer->RequestAdmitted();
 }
 
 void Gateway::AddCors(const HttpRequest& request, HttpResponse& response) const {
@@ -120,18 +138,10 @@ HttpResponse Gateway::Refusal(const HttpRequest& head, const ApiError& error) {
   AddCors(head, response);
   const std::string id = RequestId(head.request_id);
   response.headers.emplace_back("x-request-id", id);
-  RequestRecord record;
-  record.method = head.method;
-  record.path = head.path;
-  record.peer = head.peer;
-  record.request_id = id;
-  record.traceparent = head.traceparent;
+  RequestRecord record = RecordOf(head, id);
   record.status = response.status;
-  record.failure = FailureLabel(error.fault);
+  record.fault = error.fault;
   record.response_bytes = response.body.size();
-  for (const Route& route : Routes()) {
-    if (head.path == route.path) record.route = route.path;
-  }
   Tell(record);
   return response;
 }
@@ -143,6 +153,9 @@ std::shared_ptr<GatewayCall> Gateway::Serve(HttpRequest request, Done done) {
     response.status = 204;
     response.content_type.clear();
     AddCors(request, response);
+    RequestRecord record = RecordOf(request, request.request_id);
+    record.status = response.status;
+    Tell(record);
     done(std::move(response));
     return nullptr;
   }
@@ -160,13 +173,7 @@ std::shared_ptr<GatewayCall> Gateway::Serve(HttpRequest request, Done done) {
     HttpResponse response = Answer(request, **route);
     AddCors(request, response);
     response.headers.emplace_back("x-request-id", request.request_id);
-    RequestRecord record;
-    record.route = (*route)->path;
-    record.method = request.method;
-    record.path = request.path;
-    record.peer = request.peer;
-    record.request_id = request.request_id;
-    record.traceparent = request.traceparent;
+    RequestRecord record = RecordOf(request, request.request_id);
     record.status = response.status;
     record.response_bytes = response.body.size();
     record.total = server::Clock::now() - arrived;
@@ -185,6 +192,7 @@ std::shared_ptr<GatewayCall> Gateway::Serve(HttpRequest request, Done done) {
       done(Refusal(request, {Fault::kNotReady, "the server is shutting down"}));
       return nullptr;
   }
+  TellAdmitted();
   auto call = std::make_shared<PostCall>(*this, **route, std::move(request), std::move(done));
   call->Start();
   return call;

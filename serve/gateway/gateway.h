@@ -73,6 +73,7 @@ class Gateway {
   std::optional<ApiError> Admit(const HttpRequest& request, const Route& route) const;
   void AddCors(const HttpRequest& request, HttpResponse& response) const;
   void Tell(const RequestRecord& record) const;
+  void TellAdmitted() const;
   ServedModel Model(const ReplicaModel& replica_model) const;
 
   const model::ModelFolder& folder_;

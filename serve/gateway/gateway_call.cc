@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "serve/gateway/chunks.h"
 #include "serve/gateway/request_fields.h"
+#include "serve/gateway/trace_headers.h"
 
 namespace trellis::gateway {
 namespace {
@@ -19,6 +20,15 @@ size_t BytesOf(const RowInput& input) {
 
 std::string Milliseconds(std::chrono::nanoseconds time) {
   return absl::StrCat(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+}
+
+std::shared_ptr<const Origin> OriginOf(const HttpRequest& request) {
+  Origin origin{request.request_id, {}, {}};
+  if (!TraceId(request.traceparent).empty()) {
+    origin.traceparent = request.traceparent;
+    if (IsTraceState(request.tracestate)) origin.tracestate = request.tracestate;
+  }
+  return std::make_shared<const Origin>(std::move(origin));
 }
 
 }  // namespace
@@ -42,13 +52,15 @@ PostCall::PostCall(Gateway& gateway, const Route& route, HttpRequest request, Ga
       route_(route),
       request_(std::move(request)),
       done_(std::move(done)),
-      arrived_(Clock::now()) {
+      arrived_(Clock::now()),
+      origin_(OriginOf(request_)) {
   record_.route = route.path;
   record_.method = request_.method;
   record_.path = request_.path;
   record_.peer = request_.peer;
   record_.request_id = request_.request_id;
-  record_.traceparent = request_.traceparent;
+  record_.trace_id = TraceId(request_.traceparent);
+  record_.place = RequestRecord::Place::kHad;
 }
 
 PostCall::~PostCall() = default;
@@ -88,6 +100,7 @@ void PostCall::Plan(RowEncoder& encoder) {
   }
   work_ = std::get<RowWork>(*std::move(plan));
   record_.task = work_.task.task;
+  record_.inputs = work_.inputs.size();
   encoding_since_ = Clock::now();
   bounds_ = SliceInputs(work_.inputs);
   const size_t slices = bounds_.size() - 1;
@@ -113,15 +126,18 @@ void PostCall::Send() {
   for (size_t s = 1; s < slices_.size(); ++s) rows_.Append(slices_[s].rows);
   slices_.clear();
   record_.tokenization = Clock::now() - encoding_since_;
-  record_.inputs = rows_.size();
+  record_.cu_seqlens = rows_.cu_seqlens;
   record_.tokens = rows_.cu_seqlens.back();
   record_.truncated = rows_.truncated;
   const ReplicaModel& replica = *gateway_.replica_.model();
   ChunkLimits limits{replica.max_batch_tokens, static_cast<size_t>(replica.limits.max_batch_rows)};
   if (replica.max_request_tokens > 0)
     limits.max_tokens = std::min(limits.max_tokens, replica.max_request_tokens);
-  std::vector<server::Request> chunks = SplitByTokens(rows_, work_.task, limits);
-  for (server::Request& chunk : chunks) chunk.deadline = arrived_ + gateway_.options_.policy.timeout;
+  std::vector<ReplicaRequest> chunks = SplitByTokens(rows_, work_.task, limits);
+  for (ReplicaRequest& chunk : chunks) {
+    chunk.deadline = arrived_ + gateway_.options_.policy.timeout;
+    chunk.origin = origin_;
+  }
   const std::shared_ptr<Dispatch> dispatch =
       Dispatch::Start(gateway_.replica_, std::move(chunks), [self = Self()](Dispatch::Outcome outcome) {
         // Not on the replica's thread, which has others to answer.
@@ -145,6 +161,7 @@ void PostCall::Write(Dispatch::Outcome outcome) {
   HttpResponse response;
   response.body = work_.write(rows);
   AddComputeHeaders(rows, response);
+  response.hold = std::move(outcome.hold);
   Finish(std::move(response));
 }
 
@@ -161,7 +178,8 @@ void PostCall::AddComputeHeaders(const ComputedRows& rows, HttpResponse& respons
 }
 
 void PostCall::Fail(const ApiError& error) {
-  record_.failure = FailureLabel(error.fault);
+  record_.fault = error.fault;
+  if (cancelled()) record_.client = RequestRecord::Client::kGone;
   Finish(ErrorResponse(error, route_.dialect));
 }
 

@@ -52,6 +52,8 @@ class PostCall final : public GatewayCall {
   const Clock::time_point arrived_;
   RequestRecord record_;
 
+  const std::shared_ptr<const Origin> origin_;
+
   std::optional<JsonBody> body_;
   std::optional<ServedModel> model_;
   RowWork work_;

@@ -22,6 +22,13 @@ std::shared_ptr<grpc::Channel> ChannelTo(const std::string& target) {
   return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
 }
 
+// gRPC ends the program on a value that may not stand in a header; an Origin has none such.
+void AddMetadata(const Origin& origin, grpc::ClientContext& context) {
+  if (!origin.request_id.empty()) context.AddMetadata("x-request-id", origin.request_id);
+  if (!origin.traceparent.empty()) context.AddMetadata("traceparent", origin.traceparent);
+  if (!origin.tracestate.empty()) context.AddMetadata("tracestate", origin.tracestate);
+}
+
 std::chrono::system_clock::time_point OnTheWall(server::Clock::time_point deadline) {
   return std::chrono::system_clock::now() +
          std::chrono::duration_cast<std::chrono::system_clock::duration>(deadline - server::Clock::now());
@@ -93,9 +100,10 @@ ReplicaHealth::Answer GrpcReplica::Check() {
   return known ? ReplicaHealth::Answer::kServing : ReplicaHealth::Answer::kNone;
 }
 
-server::Ticket GrpcReplica::Infer(server::Request request) {
+server::Ticket GrpcReplica::Infer(ReplicaRequest request) {
   auto call = std::make_shared<Call>();
   call->request = ToWire(request);
+  if (request.origin != nullptr) AddMetadata(*request.origin, call->context);
   call->rows = request.rows.size();
   call->done = std::move(request.done);
   if (request.deadline != server::Clock::time_point::max())

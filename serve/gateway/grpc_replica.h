@@ -37,7 +37,7 @@ class GrpcReplica final : public Replica {
 
   server::Health health() const override { return health_.load(); }
   const ReplicaModel* model() const override { return known_.load(); }
-  server::Ticket Infer(server::Request request) override;
+  server::Ticket Infer(ReplicaRequest request) override;
   void Cancel(server::Ticket ticket) override;
 
  private:

@@ -2,6 +2,7 @@
 #ifndef TRELLIS_SERVE_GATEWAY_HTTP_MESSAGE_H_
 #define TRELLIS_SERVE_GATEWAY_HTTP_MESSAGE_H_
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,9 +15,10 @@ struct HttpRequest {
   std::string content_type;
   std::string authorization;
   std::string request_id;   // x-request-id as it came; may be empty
-  std::string traceparent;  // as it came; may be empty
-  std::string origin;       // of a browser's page; may be empty
-  std::string peer;         // for the access log
+  std::string traceparent;  // this and tracestate as they came; may be empty
+  std::string tracestate;
+  std::string origin;  // of a browser's page; may be empty
+  std::string peer;    // for the access log
   std::string body;
 };
 
@@ -25,6 +27,7 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string body = {};
+  std::shared_ptr<void> hold = {};  // server::Reply::hold of what the body was made from: until it is written
 };
 
 }  // namespace trellis::gateway

@@ -137,6 +137,15 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
     Write(shared_.gateway.Refusal(Head(), error), After::kDrainAndClose);
   }
 
+  // A header that came in several lines is one list.
+  std::string Joined(std::string_view name) const {
+    std::string joined;
+    const auto [begin, end] = parser_->get().equal_range(name);
+    for (auto line = begin; line != end; ++line)
+      joined.append(joined.empty() ? "" : ",").append(line->value().data(), line->value().size());
+    return joined;
+  }
+
   HttpRequest Head() const {
     const auto& message = parser_->get();
     const auto field = [&](auto name) { return std::string(message[name]); };
@@ -147,7 +156,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
     head.authorization = field(http::field::authorization);
     head.origin = field(http::field::origin);
     head.request_id = field("x-request-id");
-    head.traceparent = field("traceparent");
+    head.traceparent = Joined("traceparent");
+    head.tracestate = Joined("tracestate");
     head.peer = peer_;
     return head;
   }
@@ -198,7 +208,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
     if (request.method() != http::verb::head) message->body() = std::move(response.body);
     Expire(shared_.options.transfer_timeout);
     http::async_write(stream_, *message,
-                      [self = this->shared_from_this(), message, after](error_code failed, size_t) {
+                      [self = this->shared_from_this(), message, after, hold = std::move(response.hold)](
+                          error_code failed, size_t) {
                         self->NoLongerAnswering();
                         if (failed) return;
                         if (after == After::kNextRequest) return self->ReadHead();

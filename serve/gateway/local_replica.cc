@@ -23,7 +23,7 @@ const ReplicaModel* LocalReplica::model() const {
   return server_.load(std::memory_order_acquire) == nullptr ? nullptr : &model_;
 }
 
-server::Ticket LocalReplica::Infer(server::Request request) {
+server::Ticket LocalReplica::Infer(ReplicaRequest request) {
   const std::function<void(server::Reply)> done = request.done;  // Submit takes the other one with it
   server::Server* server = server_.load(std::memory_order_acquire);
   absl::StatusOr<server::Ticket> ticket = absl::UnavailableError("the engine is starting");

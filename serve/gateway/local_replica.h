@@ -16,7 +16,7 @@ class LocalReplica final : public Replica {
 
   server::Health health() const override;
   const ReplicaModel* model() const override;
-  server::Ticket Infer(server::Request request) override;
+  server::Ticket Infer(ReplicaRequest request) override;
   void Cancel(server::Ticket ticket) override;
 
  private:

@@ -1,12 +1,10 @@
-// The gateway's own series beside the server's: by route and status, and under the names that
-// text-embeddings-inference's dashboards know. Every series is there at 0 before the first request, and no
-// label value comes from a client.
+// The gateway's own series beside the server's: answers by route and status. Every series is there at 0
+// before the first request, and no label value comes from a client. metrics_tei.h has the same under TEI's
+// names.
 #ifndef TRELLIS_SERVE_GATEWAY_METRICS_REQUESTS_H_
 #define TRELLIS_SERVE_GATEWAY_METRICS_REQUESTS_H_
 
-#include <array>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -26,27 +24,9 @@ class RequestMetrics final : public RequestObserver {
   void RequestDone(const RequestRecord& record) override;
 
  private:
-  // Of one kind of task: te_embed_* and te_predict_*.
-  struct Inputs {
-    prometheus::Counter* count;
-    prometheus::Counter* success;
-    prometheus::Histogram* duration;
-  };
-  struct ByMethod {  // label method: single or batch
-    prometheus::Counter* single;
-    prometheus::Counter* batch;
-  };
-  static Inputs NewInputs(prometheus::Registry& registry, const std::string& name);
-  static ByMethod NewByMethod(prometheus::Registry& registry, const std::string& name,
-                              const std::string& help);
-
   using ByCode = std::map<int, prometheus::Counter*>;
   std::map<std::string_view, ByCode> requests_;
   std::map<std::string_view, prometheus::Histogram*> durations_;
-  std::map<std::string_view, prometheus::Counter*> failures_;
-  ByMethod count_, success_;
-  Inputs embed_, predict_;
-  prometheus::Histogram *duration_, *tokenization_, *queue_, *inference_, *input_length_;
   prometheus::Counter* truncated_;
 };
 

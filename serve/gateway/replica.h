@@ -3,6 +3,9 @@
 #define TRELLIS_SERVE_GATEWAY_REPLICA_H_
 
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "serve/engine/engine.h"
 #include "serve/server/request.h"
@@ -17,6 +20,19 @@ struct ReplicaModel {
   int64_t max_request_tokens = 0;  // of one Infer
 };
 
+// Whose work it is, for the logs and traces of the replica: what is empty is not told. Printable ASCII.
+struct Origin {
+  std::string request_id, traceparent, tracestate;
+};
+
+struct ReplicaRequest : server::Request {
+  ReplicaRequest() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): it is one, of nobody in particular.
+  ReplicaRequest(server::Request request) : server::Request(std::move(request)) {}
+
+  std::shared_ptr<const Origin> origin;  // may be null
+};
+
 class Replica {
  public:
   virtual ~Replica() = default;
@@ -29,7 +45,7 @@ class Replica {
   // Calls request.done exactly once, on any thread, perhaps before this returns; what is refused is told
   // there too, as the reply's status. The ticket is for Cancel and good for nothing where the request is done
   // already.
-  virtual server::Ticket Infer(server::Request request) = 0;
+  virtual server::Ticket Infer(ReplicaRequest request) = 0;
   virtual void Cancel(server::Ticket ticket) = 0;
 };
 

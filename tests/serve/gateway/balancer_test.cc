@@ -21,7 +21,7 @@ class FakeReplica final : public Replica {
  public:
   server::Health health() const override { return state; }
   const ReplicaModel* model() const override { return known ? &model_ : nullptr; }
-  server::Ticket Infer(server::Request request) override {
+  server::Ticket Infer(ReplicaRequest request) override {
     if (!refusal.ok()) {
       request.done({refusal, {}, {}, {}});
     } else {
@@ -58,7 +58,7 @@ class Balanced : public ::testing::Test {
     balancer_ = std::make_unique<Balancer>(std::move(replicas), [this] { return now_; });
   }
   server::Ticket Send(size_t tokens) {
-    server::Request request;
+    ReplicaRequest request;
     request.ids.resize(tokens);
     request.done = [this](server::Reply reply) { answers_.push_back(reply.status); };
     return balancer_->Infer(std::move(request));

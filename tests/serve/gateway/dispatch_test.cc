@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ TEST(SplitByTokens, FillsChunksAndKeepsTheOrder) {
   const auto chunks = SplitByTokens(rows, {}, {.max_tokens = 8, .max_rows = 3});
   std::vector<std::vector<int32_t>> shapes;
   std::vector<int32_t> ids;
-  for (const server::Request& chunk : chunks) {
+  for (const ReplicaRequest& chunk : chunks) {
     shapes.push_back(chunk.cu_seqlens);
     ids.insert(ids.end(), chunk.ids.begin(), chunk.ids.end());
     EXPECT_EQ(chunk.rows.size() + 1, chunk.cu_seqlens.size());
@@ -64,7 +65,7 @@ class HeldReplica final : public Replica {
 
   server::Health health() const override { return server::Health::kReady; }
   const ReplicaModel* model() const override { return &model_; }
-  server::Ticket Infer(server::Request request) override {
+  server::Ticket Infer(ReplicaRequest request) override {
     const server::Ticket ticket = ++last_;
     if (refuse_next_ > 0) {
       --refuse_next_;
@@ -88,11 +89,13 @@ class HeldReplica final : public Replica {
       const auto first = static_cast<size_t>(oldest.request.cu_seqlens[r]);
       reply.rows.push_back({absl::OkStatus(), {static_cast<float>(oldest.request.ids[first])}, {}});
     }
+    reply.hold = hold;
     if (!last_row.ok()) reply.rows.back() = {last_row, {}, {}};
     oldest.request.done(std::move(reply));
   }
 
   std::deque<Held> held;
+  std::shared_ptr<void> hold = std::make_shared<int>();  // of every answer
   std::vector<server::Ticket> cancelled;
 
  private:
@@ -131,6 +134,24 @@ TEST_F(Dispatched, AFewAtATimeAndInOrder) {
   ASSERT_TRUE(outcome_->status.ok());
   ASSERT_EQ(outcome_->rows.size(), 10u);
   for (size_t r = 0; r < 10; ++r) EXPECT_EQ(outcome_->rows[r].values[0], static_cast<float>(r));
+}
+
+TEST_F(Dispatched, OneChunksAnswerCountsAsUndeliveredUntilTheEnd) {
+  Start(1);
+  replica_.AnswerOldest();
+  ASSERT_TRUE(outcome_.has_value());
+  EXPECT_EQ(outcome_->hold, replica_.hold);
+  outcome_.reset();
+  EXPECT_EQ(replica_.hold.use_count(), 1);
+}
+
+TEST_F(Dispatched, OfSeveralNoneTakesTheOthersRoom) {
+  Start(6);
+  while (replica_.held.size() > 1) replica_.AnswerOldest();
+  EXPECT_EQ(replica_.hold.use_count(), 1) << "the answers that are here are not counted at the replica";
+  replica_.AnswerOldest();
+  ASSERT_TRUE(outcome_.has_value());
+  EXPECT_EQ(outcome_->hold, nullptr);
 }
 
 TEST_F(Dispatched, AFullQueueAtOnceIsTheClientsAnswer) {

@@ -22,6 +22,7 @@
 #include "serve/gateway/gateway.h"
 #include "serve/gateway/local_replica.h"
 #include "serve/gateway/metrics_requests.h"
+#include "serve/gateway/metrics_tei.h"
 #include "tests/serve/model_files.h"
 
 namespace trellis::gateway {
@@ -51,13 +52,13 @@ class TinyGateway {
     if (!engine.ok()) ADD_FAILURE() << engine.status();
     if (options.server.max_batch_tokens == 0)
       options.server.max_batch_tokens = std::max(256, (*engine)->limits().max_row_tokens);
-    auto server = server::Server::Create(*std::move(engine), options.server, nullptr);
+    auto server = server::Server::Create(*std::move(engine), options.server, &batch_metrics_);
     if (!server.ok()) ADD_FAILURE() << server.status();
     server_ = *std::move(server);
     pool_ = std::make_unique<WorkerPool>(2, folder_->tokenizer, folder_->type_ids);
     gateway_ = std::make_unique<Gateway>(
         *folder_, options.replica != nullptr ? *options.replica : replica_, *pool_,
-        std::vector<RequestObserver*>{&metrics_}, [this] { return MetricsText(*registry_); },
+        std::vector<RequestObserver*>{&metrics_, &tei_metrics_}, [this] { return MetricsText(*registry_); },
         options.gateway);
   }
   // Calls must be gone before what they use.
@@ -94,12 +95,15 @@ class TinyGateway {
   const model::ModelFolder& folder() const { return *folder_; }
 
  private:
+  std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
+  RequestMetrics metrics_{*registry_};
+  TeiMetrics tei_metrics_{*registry_};
+  server::Observer nobody_;
+  TeiBatchMetrics batch_metrics_{*registry_, nobody_};
   std::unique_ptr<model::ModelFolder> folder_;
   std::unique_ptr<server::Server> server_;
   LocalReplica replica_;
   std::unique_ptr<WorkerPool> pool_;
-  std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
-  RequestMetrics metrics_{*registry_};
   std::unique_ptr<Gateway> gateway_;
 };
 

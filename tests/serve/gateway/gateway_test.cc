@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/serve/gateway/gateway_fixture.h"
-#include "tests/serve/grpc/metrics_text.h"
 
 namespace trellis::gateway {
 namespace {
@@ -203,39 +202,6 @@ TEST(Gateway, PagesOfTheRightOriginMayAsk) {
   request.body = "{";
   EXPECT_EQ(Header(open.Send(request), "Access-Control-Allow-Origin"), "https://page.example")
       << "errors too";
-}
-
-server::Samples Scrape(TinyGateway& tiny) {
-  const HttpResponse response = tiny.Get("/metrics");
-  EXPECT_TRUE(response.content_type.starts_with("text/plain"));
-  return server::ParseMetrics(response.body);
-}
-
-TEST(Gateway, MetricsCountEachRequestOnce) {
-  TinyGateway tiny("tiny-bert");
-  tiny.Open();
-  const server::Samples before = Scrape(tiny);
-  EXPECT_EQ(before.at("te_request_count{method=\"single\"}"), 0);  // there before the first request
-  EXPECT_EQ(before.at("te_request_failure{err=\"overloaded\"}"), 0);
-  EXPECT_EQ(before.at("trellis_http_requests_total{code=\"200\",route=\"/v1/embeddings\"}"), 0);
-  tiny.Post("/v1/embeddings", R"({"input":"a"})");
-  tiny.Post("/embed", R"({"inputs":["a","b"]})");
-  tiny.Post("/embed", "{");
-  tiny.Get("/none\"such\nlabel");
-  const server::Samples after = Scrape(tiny);
-  EXPECT_EQ(after.at("te_request_count{method=\"single\"}"), 1);
-  EXPECT_EQ(after.at("te_request_success{method=\"single\"}"), 1);
-  EXPECT_EQ(after.at("te_request_count{method=\"batch\"}"), 1);
-  EXPECT_EQ(after.at("te_embed_count"), 3);
-  EXPECT_EQ(after.at("te_embed_success"), 3);
-  EXPECT_EQ(after.at("te_predict_count"), 0);
-  EXPECT_EQ(after.at("te_request_failure{err=\"validation\"}"), 2);
-  EXPECT_EQ(after.at("te_request_input_length_count"), 2);
-  EXPECT_EQ(after.at("trellis_http_requests_total{code=\"200\",route=\"/v1/embeddings\"}"), 1);
-  EXPECT_EQ(after.at("trellis_http_requests_total{code=\"200\",route=\"/embed\"}"), 1);
-  EXPECT_EQ(after.at("trellis_http_requests_total{code=\"400\",route=\"/embed\"}"), 1);
-  EXPECT_EQ(after.at("trellis_http_requests_total{code=\"404\",route=\"other\"}"), 1);
-  EXPECT_EQ(after.size(), before.size()) << "no series comes from a client";
 }
 
 TEST(Gateway, PlacesForRequestsAreBounded) {

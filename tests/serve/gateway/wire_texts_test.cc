@@ -182,6 +182,18 @@ TEST(AccessLog, IsOneLineWhateverTheClientSent) {
   EXPECT_EQ(json.Integer("/status"), 200);
   EXPECT_EQ(json.Integer("/tokens"), 7);
   EXPECT_TRUE(json.At("/failure").is_null());
+  EXPECT_TRUE(json.At("/trace_id").is_null());
+}
+
+TEST(AccessLog, NamesFailureAndTrace) {
+  RequestRecord record;
+  record.fault = Fault::kTooManyInputs;
+  record.trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const Json json(AccessLine(record, LogForm::kJson));
+  EXPECT_EQ(json.Text("/failure"), "batch_size");
+  EXPECT_EQ(json.Text("/trace_id"), record.trace_id);
+  EXPECT_NE(AccessLine(record, LogForm::kText).find(" failure=batch_size trace=" + record.trace_id + " "),
+            std::string::npos);
 }
 
 TEST(Routes, PathsAndMethods) {
