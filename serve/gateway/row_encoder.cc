@@ -102,9 +102,9 @@ std::string_view RowEncoder::WithPrompt(std::string_view text, const std::string
 
 // At the end of the last token that is kept, so that what is left is a part of the client's text.
 std::string_view RowEncoder::CutSecond(std::string_view second, const EncodeRules& rules) {
-  EncodeRules alone = rules;
+  EncodeRules alone;  // no prompt, nothing cut
   alone.specials = EncodeRules::Specials::kLeave;
-  alone.prompt.clear();
+  alone.special_text = rules.special_text;
   const Result<Tokens> tokens = Tokenize(second, 0, alone);
   if (!tokens.ok()) return second;  // then the row as a whole says so
   const std::span<const Offset> offsets = tokens->encoding.offsets;
@@ -152,13 +152,14 @@ std::optional<ApiError> RowEncoder::Append(const RowInput& input, size_t index, 
 
 std::optional<ApiError> RowEncoder::AppendTokens(const TokenRow& row, size_t index, const EncodeRules& rules,
                                                  EncodedRows& rows) {
-  std::string place = PlaceOf(index, rules);
   if (row.empty()) {
+    std::string place = PlaceOf(index, rules);
     return ApiError{Fault::kEmptyInput, absl::StrCat("`", place, "`: no tokens, expected at least one"),
                     std::move(place)};
   }
   for (size_t i = 0; i < row.size(); ++i) {
     if (row[i] >= 0 && row[i] < rules.vocab_size) continue;
+    std::string place = PlaceOf(index, rules);
     return ApiError{
         Fault::kOutOfRange,
         absl::StrCat("`", Place(place, i), "`: token ", row[i], ", expected 0 to ", rules.vocab_size - 1),
