@@ -19,6 +19,7 @@
 #include "serve/gateway/metrics_tei.h"
 #include "serve/gateway_log.h"
 #include "serve/server/metrics_recorder.h"
+#include "serve/server/options.h"
 #include "serve/server/server.h"
 
 namespace trellis::program {
@@ -66,6 +67,14 @@ class LocalBackend final : public Backend {
     replica_.Open(*server_, options_.max_queued_tokens / 2);
     return std::optional<int>();
   }
+  std::string DescribeBatches() const override {
+    const int32_t tokens = server_->max_batch_tokens();
+    if (options_.max_batch_tokens > 0) return absl::StrCat(tokens, " tokens, as --max-batch-tokens says");
+    const char* least = tokens == server_->engine_limits().max_row_tokens
+                            ? "the least, one row of the longest; was the machine busy?"
+                            : "found at the start";
+    return absl::StrCat(tokens, " tokens (", least, ")");
+  }
   void Stop() override { server_->Drain(milliseconds(0)); }
 
  private:
@@ -105,6 +114,9 @@ class RemoteBackend final : public Backend {
     }
     return std::optional<int>();
   }
+  std::string DescribeBatches() const override {
+    return absl::StrCat(balancer_.model()->max_batch_tokens, " tokens, as the servers say");
+  }
   void Stop() override {}  // calls end with their deadlines, or with the balancer
 
  private:
@@ -142,6 +154,9 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const GatewayFlags& flags,
                                                    " ids, expected at least the tokenizer's ",
                                                    folder.tokenizer.vocab().size()));
   }
+  // Here, since the same faults at warm-up would come when the port is open already.
+  if (auto status = server::CheckEngineLimits(chosen->engine->limits()); !status.ok()) return status;
+  if (auto status = server::CheckOptions(flags.server, chosen->engine->limits()); !status.ok()) return status;
   // With --engine it is a setting of the engine's own.
   return std::make_unique<LocalBackend>(*std::move(chosen), flags.engine.empty() ? flags.dtype : "",
                                         flags.server);

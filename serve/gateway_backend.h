@@ -27,6 +27,8 @@ class Backend {
   // All of them, as GET /metrics has them.
   virtual std::string MetricsText() const = 0;
   virtual const std::string& compute_type() const = 0;
+  // Once it is warm: how large batches are and why, for the log.
+  virtual std::string DescribeBatches() const = 0;
   // Blocking, while signals are watched; the signal that came first, if one did.
   virtual absl::StatusOr<std::optional<int>> WarmUp(const StopSignals& signals) = 0;
   // Answers what is left at once.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "serve/environment_name.h"
 #include "serve/server_flags.h"
@@ -30,16 +31,17 @@ std::string AsTrueOrFalse(std::string& given) {
 
 class Options {
  public:
-  explicit Options(CLI::App& app) : app_(app) {}
+  // `group`: the heading of --help that its options stand under.
+  Options(CLI::App& app, std::string group) : app_(app), group_(std::move(group)) {}
 
   template <typename T>
   CLI::Option* Add(const std::string& name, T& value, const std::string& what) {
-    return app_.add_option(name, value, what)->envname(EnvironmentName(name))->capture_default_str();
+    return AddPlain(name, value, what)->capture_default_str();
   }
   // One whose default is said in words, if at all.
   template <typename T>
   CLI::Option* AddPlain(const std::string& name, T& value, const std::string& what) {
-    return app_.add_option(name, value, what)->envname(EnvironmentName(name));
+    return app_.add_option(name, value, what)->envname(EnvironmentName(name))->group(group_);
   }
   CLI::Option* AddOnOff(const std::string& name, OnOff& value, const std::string& what) {
     // What CLI11 takes for a name without a value is the default's text, so the default stands in the type.
@@ -49,6 +51,7 @@ class Options {
             name, [&value](const std::string& given) { value = given == "false" ? OnOff::kOff : OnOff::kOn; },
             what)
         ->envname(EnvironmentName(name))
+        ->group(group_)
         ->type_name(type)
         ->check(CLI::Validator(AsTrueOrFalse, "", ""))
         ->expected(0, 1);
@@ -56,44 +59,48 @@ class Options {
 
  private:
   CLI::App& app_;
+  const std::string group_;
 };
 
 void AddModelOptions(Options options, GatewayFlags& flags) {
-  options.AddPlain("--model", flags.model, "folder with config.json, tokenizer.json and model.safetensors")
-      ->required();
-  options.AddPlain(
-      "--engine", flags.engine,
-      "what computes: NAME[:settings], as in trellis-server; without it the CPU engine on --model");
   options
-      .AddPlain(
-          "--backend", flags.backends,
-          "HOST:PORT of a trellis-server that computes instead, or dns:///NAME:PORT; several, separated by "
-          "commas, share the work. --model then needs no weights")
-      ->delimiter(',');
-  options.Add("--dtype", flags.dtype, "numbers to compute with; auto: the fastest that keeps rankings")
-      ->check(CLI::IsMember({"auto", "f32", "bf16", "int8", "float32", "bfloat16"}));
-  options.Add("--threads", flags.threads, "threads that compute; 0: one a core")->check(CLI::Range(0, 1024));
-  options.Add("--pooling", flags.pooling, "instead of the model's own")
-      ->check(CLI::IsMember({"model", "mean", "cls", "last", "last-token"}));
+      .AddPlain("--model", flags.model,
+                "folder with config.json, tokenizer.json and, unless --backend computes, model.safetensors")
+      ->required();
   options.AddPlain(
       "--served-model-name", flags.served_model_names,
       "name in answers, and what requests may call the model; may be repeated; else the folder's name");
   options.AddOnOff("--any-model-name", flags.any_model_name, "serve requests whose `model` is another name");
+  options.Add("--pooling", flags.pooling, "instead of the model's own")
+      ->check(CLI::IsMember({"model", "mean", "cls", "last", "last-token"}));
   CLI::Option* prompt = options.AddPlain("--default-prompt", flags.default_prompt,
                                          "in front of texts whose request names none");
   options
       .AddPlain("--default-prompt-name", flags.default_prompt_name,
                 "the same, by its name in config_sentence_transformers.json")
       ->excludes(prompt);
+  options.AddOnOff("--auto-truncate", flags.auto_truncate,
+                   "cut texts that are too long, unless a request says otherwise");
   options.AddOnOff("--shield", flags.shield,
                    "texts never become special tokens; a request's match_special_tokens goes before");
 }
 
-void AddLimitOptions(Options options, GatewayFlags& flags, int64_t& timeout, int64_t& drain) {
-  options.Add("--max-concurrent-requests", flags.max_concurrent_requests, "requests under way, before 429")
-      ->check(CLI::Range(1, 1'000'000));
-  options.Add("--max-client-batch-size", flags.max_client_batch_size, "inputs of a request")
-      ->check(CLI::Range(1, 1'000'000));
+void AddBackendOptions(Options options, GatewayFlags& flags) {
+  options
+      .AddPlain(
+          "--backend", flags.backends,
+          "HOST:PORT of a trellis-server that computes instead, or dns:///NAME:PORT; several, separated by "
+          "commas, share the work")
+      ->delimiter(',');
+}
+
+void AddEngineOptions(Options options, GatewayFlags& flags) {
+  options.AddPlain(
+      "--engine", flags.engine,
+      "what computes: NAME[:settings], as in trellis-server; without it the CPU engine on --model");
+  options.Add("--dtype", flags.dtype, "numbers to compute with; auto: the fastest that keeps rankings")
+      ->check(CLI::IsMember({"auto", "f32", "bf16", "int8", "float32", "bfloat16"}));
+  options.Add("--threads", flags.threads, "threads that compute; 0: one a core")->check(CLI::Range(0, 1024));
   options
       .Add("--max-batch-tokens", flags.server.max_batch_tokens,
            "tokens in a batch; 0: what runs in about 50 ms, found at the start")
@@ -105,10 +112,15 @@ void AddLimitOptions(Options options, GatewayFlags& flags, int64_t& timeout, int
       .Add("--max-queued-tokens", flags.server.max_queued_tokens,
            "tokens that may wait, before 429; 0: 64 batches of them")
       ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()));
+}
+
+void AddLimitOptions(Options options, GatewayFlags& flags, int64_t& timeout, int64_t& drain) {
+  options.Add("--max-concurrent-requests", flags.max_concurrent_requests, "requests under way, before 429")
+      ->check(CLI::Range(1, 1'000'000));
+  options.Add("--max-client-batch-size", flags.max_client_batch_size, "inputs of a request")
+      ->check(CLI::Range(1, 1'000'000));
   options.Add("--payload-limit", flags.http.payload_limit, "bytes of a request's body")
       ->check(CLI::Range(int64_t{1024}, int64_t{1} << 32));
-  options.AddOnOff("--auto-truncate", flags.auto_truncate,
-                   "cut texts that are too long, unless a request says otherwise");
   options.Add("--request-timeout", timeout, "seconds until a request is given up with 504")
       ->check(CLI::Range(int64_t{1}, kLongest));
   options
@@ -120,7 +132,7 @@ void AddLimitOptions(Options options, GatewayFlags& flags, int64_t& timeout, int
       ->check(CLI::Range(0, 1024));
 }
 
-void AddFaceOptions(Options options, GatewayFlags& flags) {
+void AddHttpOptions(Options options, GatewayFlags& flags) {
   options.Add("--hostname", flags.http.hostname, "address to listen on");
   options.Add("--port", flags.http.port, "0 takes a free one and says which")->check(CLI::Range(0, 65535));
   options.AddPlain("--uds", flags.http.uds, "path of a Unix socket, instead of --hostname and --port");
@@ -133,6 +145,9 @@ void AddFaceOptions(Options options, GatewayFlags& flags) {
       "--api-key", flags.api_keys,
       "a key that `Authorization: Bearer KEY` must have; may be repeated; health and metrics need none");
   options.AddPlain("--cors-allow-origin", flags.cors_allow_origin, "the origin whose pages may ask, or *");
+}
+
+void AddLogOptions(Options options, GatewayFlags& flags) {
   options.AddOnOff("--access-log", flags.access_log, "a line on standard error for each answer");
   options.AddOnOff("--json-output", flags.json_output, "such lines as JSON");
 }
@@ -148,9 +163,13 @@ ParsedGatewayFlags ParseGatewayFlags(int argc, char** argv) {
       "rerankers' in the way of Cohere and Jina.",
       "trellis-gateway");
   app.set_version_flag("--version", "trellis-gateway " TRELLIS_VERSION);
-  AddModelOptions(Options(app), flags);
-  AddLimitOptions(Options(app), flags, timeout, drain);
-  AddFaceOptions(Options(app), flags);
+  AddModelOptions(Options(app, "The model and what is read"), flags);
+  AddEngineOptions(Options(app, "What computes, in this process"), flags);
+  AddBackendOptions(Options(app, "What computes, elsewhere: the ones above are then the servers' own"),
+                    flags);
+  AddLimitOptions(Options(app, "Limits"), flags, timeout, drain);
+  AddHttpOptions(Options(app, "HTTP"), flags);
+  AddLogOptions(Options(app, "The log"), flags);
   app.footer(
       "Each option may come from the environment: --max-batch-tokens from TRELLIS_MAX_BATCH_TOKENS.\n"
       "Exit status: 0 stopped by SIGTERM or SIGINT; 1 an address or an engine cannot be had; 2 wrong usage "

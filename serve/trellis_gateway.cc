@@ -117,9 +117,8 @@ int Run(const GatewayFlags& flags, const StopSignals& signals) {
   const absl::StatusOr<std::optional<int>> warm = backend.WarmUp(signals);
   if (!warm.ok()) return Fail("start", warm.status());
   if (!warm->has_value()) {
-    Log(absl::StrCat("computed by ", backend.compute_type(), ", in batches of ",
-                     backend.replica().model()->max_batch_tokens, " tokens; inputs of up to ",
-                     folder->max_tokens));
+    Log(absl::StrCat("computed by ", backend.compute_type(), ", in batches of ", backend.DescribeBatches(),
+                     "; inputs of up to ", folder->max_tokens));
     Log(absl::StrCat("ready on ", where));
   }
   const int signal = warm->has_value() ? **warm : Serve(gate, signals);

@@ -5,8 +5,11 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include <cctype>
 #include <cstdio>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <string>
 
 #include "tests/serve/gateway/gateway_fixture.h"
@@ -67,7 +70,8 @@ int64_t TokensOfSpecialText(std::vector<std::string> flags, const std::string& l
 
 // Alone, with a value beside it, with one behind "=".
 TEST(GatewayProgram, OnOffFlags) {
-  const std::string kText = "\"POST /v1/embeddings\" 200", kJson = "\"path\":\"/v1/embeddings\",\"status\":200";
+  const std::string kText = "\"POST /v1/embeddings\" 200",
+                    kJson = "\"path\":\"/v1/embeddings\",\"status\":200";
   EXPECT_EQ(TokensOfSpecialText({}, kText), 3) << "<s>, the text, </s>";
   EXPECT_EQ(TokensOfSpecialText({"--json-output", "--shield", "false"}, kJson), 3);
   EXPECT_GT(TokensOfSpecialText({"--json-output=false", "--shield"}, kText), 3);
@@ -85,12 +89,37 @@ TEST(GatewayProgram, WrongUsageEndsIt) {
   expect(Arguments("tiny-bert", {"--default-prompt-name", "none"}), "passage", 2);
   expect({"--model", testing::TinyModel("tiny-bert"), "--max-batch-tokens", "63"}, "expected at least the 64",
          2);
+  expect(Arguments("tiny-bert", {"--max-queued-tokens", "63"}), "max_queued_tokens: 63", 2);
   expect(Arguments("tiny-bert", {"--api-key", ""}), "--api-key", 2);
   expect(Arguments("tiny-bert", {"--tls-cert", "x"}), "--tls-key", 2);
   expect(Arguments("tiny-bert", {"--tls-cert", "none.pem", "--tls-key", "none.pem"}), "none.pem", 2);
   expect(Arguments("tiny-bert", {"--hostname", "192.0.2.1"}), "192.0.2.1", 1);
   expect(Arguments("tiny-bert", {"--shield", "perhaps"}), "\"perhaps\", expected true or false", 2);
   expect({"--help"}, "TRELLIS_MAX_BATCH_TOKENS", 0);
+}
+
+TEST(GatewayProgram, EveryFlagHasAHeadingAndAVariable) {
+  RunningServer program({"--help"});
+  EXPECT_EQ(program.Wait(), 0);
+  program.ReadUntil("Exit status");
+  std::istringstream lines(program.said());
+  std::set<std::string> headings;
+  std::string heading;
+  size_t flags = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with(":")) heading = line;
+    if (!line.starts_with("  --")) continue;  // -h,--help is CLI11's own
+    const std::string name = line.substr(2, line.find(' ', 2) - 2);
+    if (name == "--version") continue;
+    ++flags;
+    headings.insert(heading);
+    std::string variable = "TRELLIS";
+    for (const char c : name.substr(1)) variable += c == '-' ? '_' : static_cast<char>(std::toupper(c));
+    EXPECT_NE(line.find("(Env:" + variable + ")"), std::string::npos) << line;
+    EXPECT_NE(heading, "Options:") << line;
+  }
+  EXPECT_GE(flags, 30u);
+  EXPECT_EQ(headings.size(), 6u);
 }
 
 // A certificate of its own for this machine, and its key, as PEM files in `folder`.
