@@ -204,6 +204,17 @@ TEST(Gateway, PagesOfTheRightOriginMayAsk) {
       << "errors too";
 }
 
+// server::Reply::hold: what the server counts as undelivered, which bounds what slow readers can make it keep.
+TEST(Gateway, AnAnswerOfOneChunkIsHeldUntilItIsWritten) {
+  TinyGateway tiny("tiny-bert");
+  tiny.Open();
+  EXPECT_NE(tiny.Post("/embed", kBody).hold, nullptr);
+  EXPECT_EQ(tiny.Post("/tokenize", kBody).hold, nullptr);
+  std::string many = R"({"inputs":["water")";
+  for (int i = 0; i < 200; ++i) many += ",\"water\"";
+  EXPECT_EQ(tiny.Post("/embed", many + "]}").hold, nullptr) << "more tokens than a batch has";
+}
+
 TEST(Gateway, PlacesForRequestsAreBounded) {
   TinyGateway tiny("tiny-bert", [](TestOptions& options) { options.gateway.max_concurrent_requests = 0; });
   tiny.Open();
