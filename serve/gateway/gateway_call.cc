@@ -195,8 +195,9 @@ void PostCall::Finish(HttpResponse response) {
     dispatch_.reset();  // it holds us, and we held it
   }
   const Gateway::Done done = std::exchange(done_, nullptr);
+  gateway_.slots_.Free();
   done(std::move(response));
-  gateway_.slots_.Release();  // the last that touches the gateway
+  gateway_.slots_.Gone();  // the last that touches the gateway
 }
 
 }  // namespace trellis::gateway

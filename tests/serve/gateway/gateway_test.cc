@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -222,6 +223,20 @@ TEST(Gateway, PlacesForRequestsAreBounded) {
   ExpectTeiError(full, 429, "Overloaded");
   EXPECT_EQ(Header(full, "Retry-After"), "1");
   EXPECT_EQ(tiny.Get("/health").status, 200) << "health needs no place";
+}
+
+TEST(Gateway, WhoHasItsAnswerFindsItsPlaceFree) {
+  TinyGateway tiny("tiny-bert", [](TestOptions& options) { options.gateway.max_concurrent_requests = 1; });
+  tiny.Open();
+  HttpRequest request;
+  request.method = "POST";
+  request.path = "/embed";
+  request.body = kBody;
+  std::promise<int> second;
+  tiny.gateway().Serve(request, [&](const HttpResponse&) {
+    tiny.gateway().Serve(request, [&](const HttpResponse& again) { second.set_value(again.status); });
+  });
+  EXPECT_EQ(second.get_future().get(), 200);
 }
 
 TEST(Gateway, ARequestThatIsOutOfTimeIsToldSo) {
