@@ -82,7 +82,7 @@ class RecordingReplica final : public Replica {
   }
   server::Health health() const override { return server::Health::kReady; }
   const ReplicaModel* model() const override { return &model_; }
-  server::Ticket Infer(server::Request request) override {
+  server::Ticket Infer(ReplicaRequest request) override {
     server::Reply reply;
     {
       const std::lock_guard lock(mutex_);

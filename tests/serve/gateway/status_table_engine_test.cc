@@ -76,8 +76,8 @@ class AbsentReplica final : public Replica {
  public:
   server::Health health() const override { return server::Health::kDraining; }
   const ReplicaModel* model() const override { return &model_; }
-  server::Ticket Infer(server::Request request) override {
-    request.done({absl::UnavailableError("absent"), {}, {}});
+  server::Ticket Infer(ReplicaRequest request) override {
+    request.done({absl::UnavailableError("absent"), {}, {}, {}});
     return 0;
   }
   void Cancel(server::Ticket) override {}
