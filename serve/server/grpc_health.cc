@@ -22,9 +22,11 @@ HealthCheckResponse::ServingStatus ToWire(HealthService::State state) {
 // newest.
 class HealthService::Watcher final : public grpc::ServerWriteReactor<HealthCheckResponse> {
  public:
-  Watcher(HealthService& service, bool known) : service_(service), known_(known) {}
+  // `watched`: none where it is not one of ours.
+  Watcher(HealthService& service, std::optional<std::string> watched)
+      : service_(service), watched_(std::move(watched)) {}
 
-  bool known() const { return known_; }
+  const std::optional<std::string>& watched() const { return watched_; }
 
   void Tell(HealthCheckResponse::ServingStatus status) {
     const std::lock_guard lock(mutex_);
@@ -68,7 +70,7 @@ class HealthService::Watcher final : public grpc::ServerWriteReactor<HealthCheck
   }
 
   HealthService& service_;
-  const bool known_;  // whether the service that is watched is one of ours
+  const std::optional<std::string> watched_;
   std::mutex mutex_;
   bool writing_ = false;
   std::optional<HealthCheckResponse::ServingStatus> wanted_;
@@ -76,7 +78,8 @@ class HealthService::Watcher final : public grpc::ServerWriteReactor<HealthCheck
   HealthCheckResponse response_;     // gRPC's while writing_
 };
 
-HealthService::HealthService(std::vector<std::string> services, std::function<State()> state)
+HealthService::HealthService(std::vector<std::string> services,
+                             std::function<State(const std::string&)> state)
     : services_(std::move(services)), state_(std::move(state)) {}
 
 bool HealthService::Knows(const std::string& service) const {
@@ -88,7 +91,7 @@ grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* call
                                                HealthCheckResponse* response) {
   grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
   if (Knows(request->service())) {
-    response->set_status(ToWire(state_()));
+    response->set_status(ToWire(state_(request->service())));
     reactor->Finish(grpc::Status::OK);
   } else {
     reactor->Finish(grpc::Status(grpc::StatusCode::NOT_FOUND, "no such service: " + request->service()));
@@ -99,14 +102,15 @@ grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* call
 grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(grpc::CallbackServerContext*,
                                                                     const HealthCheckRequest* request) {
   // A service that is not known may become so one day, says the protocol: the stream stays open.
-  const bool known = Knows(request->service());
-  auto* watcher = new Watcher(*this, known);
+  const std::string& service = request->service();
+  const bool known = Knows(service);
+  auto* watcher = new Watcher(*this, known ? std::optional<std::string>(service) : std::nullopt);
   const std::lock_guard lock(mutex_);
   if (closed_) {
     watcher->End(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is stopping"));
     return watcher;
   }
-  watcher->Tell(known ? ToWire(state_()) : HealthCheckResponse::SERVICE_UNKNOWN);
+  watcher->Tell(known ? ToWire(state_(service)) : HealthCheckResponse::SERVICE_UNKNOWN);
   watchers_.insert(watcher);
   return watcher;
 }
@@ -120,9 +124,8 @@ void HealthService::Forget(Watcher* watcher) {
 void HealthService::Refresh() {
   const std::lock_guard lock(mutex_);
   // Asked for under the lock, so that a watcher that came meanwhile is not told what was true before.
-  const HealthCheckResponse::ServingStatus status = ToWire(state_());
   for (Watcher* watcher : watchers_) {
-    if (watcher->known()) watcher->Tell(status);
+    if (watcher->watched().has_value()) watcher->Tell(ToWire(state_(*watcher->watched())));
   }
 }
 

@@ -20,9 +20,9 @@ class HealthService final : public grpc::health::v1::Health::CallbackService {
  public:
   enum class State { kServing, kNotServing };
 
-  // Knows the empty service (all of this server) and `services`, all with the one state. `state` is called on
-  // any thread and must not block.
-  HealthService(std::vector<std::string> services, std::function<State()> state);
+  // Knows the empty service (all of this server) and `services`. `state` is asked about one of them, on any
+  // thread, and must not block.
+  HealthService(std::vector<std::string> services, std::function<State(const std::string& service)> state);
 
   // Tells those who watch, if the state is another than they know.
   void Refresh();
@@ -44,7 +44,7 @@ class HealthService final : public grpc::health::v1::Health::CallbackService {
   void Forget(Watcher* watcher);
 
   const std::vector<std::string> services_;
-  const std::function<State()> state_;
+  const std::function<State(const std::string&)> state_;
   std::mutex mutex_;
   std::condition_variable forgotten_;
   bool closed_ = false;                    // guarded by mutex_

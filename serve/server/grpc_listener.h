@@ -9,11 +9,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "grpcpp/server.h"
-#include "grpcpp/server_builder.h"
-#include "serve/server/grpc_connections.h"
 #include "serve/server/grpc_health.h"
 #include "serve/server/grpc_limits.h"
+#include "serve/server/grpc_port.h"
 #include "serve/server/grpc_service.h"
 #include "serve/server/observer.h"
 #include "serve/server/server.h"
@@ -27,10 +25,10 @@ class GrpcListener {
   static absl::StatusOr<std::unique_ptr<GrpcListener>> Listen(const std::string& address,
                                                               const MessageLimits& limits, Observer* observer,
                                                               int64_t max_connections = kMaxConnections);
-  static constexpr int64_t kMaxConnections = 10'000;
+  static constexpr int64_t kMaxConnections = GrpcPort::kMaxConnections;
   ~GrpcListener();
 
-  int port() const { return connections_->port(); }
+  int port() const { return port_->port(); }
 
   // From now on calls reach `server`, which outlives the listener.
   void Open(Server& server);
@@ -55,9 +53,7 @@ class GrpcListener {
   std::atomic<bool> ending_{false};
   InferenceService inference_;
   HealthService health_;
-  std::unique_ptr<Connections> connections_;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
-  std::unique_ptr<grpc::Server> grpc_;  // the last: it stops before what it calls is gone
+  std::unique_ptr<GrpcPort> port_;  // the last: it stops before what it calls is gone
 };
 
 }  // namespace trellis::server
