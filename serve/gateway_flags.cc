@@ -136,6 +136,16 @@ void AddHttpOptions(Options options, GatewayFlags& flags) {
   options.Add("--hostname", flags.http.hostname, "address to listen on");
   options.Add("--port", flags.http.port, "0 takes a free one and says which")->check(CLI::Range(0, 65535));
   options.AddPlain("--uds", flags.http.uds, "path of a Unix socket, instead of --hostname and --port");
+  options
+      .AddPlain(
+          "--grpc-port", flags.grpc_port,
+          "text-embeddings-inference's gRPC services beside HTTP, on --hostname; 0 takes a free one and "
+          "says which")
+      ->check(CLI::Range(0, 65535));
+  options
+      .Add("--grpc-max-parallel-stream-requests", flags.grpc_max_parallel_stream_requests,
+           "messages of a gRPC stream that are under way; no more are read meanwhile")
+      ->check(CLI::Range(1, 1'000'000));
   CLI::Option* cert =
       options.AddPlain("--tls-cert", flags.http.tls_cert, "PEM file of the certificate chain");
   CLI::Option* key = options.AddPlain("--tls-key", flags.http.tls_key, "PEM file of its key");
@@ -158,7 +168,7 @@ ParsedGatewayFlags ParseGatewayFlags(int argc, char** argv) {
   GatewayFlags flags;
   int64_t timeout = flags.request_timeout.count(), drain = flags.drain.count();
   CLI::App app(
-      "Serves a model's folder over HTTP to the clients there are: OpenAI's, text-embeddings-inference's, "
+      "Serves a model's folder to the clients there are: OpenAI's, text-embeddings-inference's, "
       "and\n"
       "rerankers' in the way of Cohere and Jina.",
       "trellis-gateway");

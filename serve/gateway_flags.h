@@ -38,6 +38,8 @@ struct GatewayFlags {
   std::vector<std::string> api_keys;
   std::string cors_allow_origin;
   gateway::HttpOptions http;
+  std::optional<uint16_t> grpc_port;  // none: no gRPC
+  size_t grpc_max_parallel_stream_requests = 1024;
   server::ServerOptions server;
 };
 

@@ -61,4 +61,15 @@ absl::StatusOr<gateway::GatewayOptions> OptionsOf(const GatewayFlags& flags,
   return options;
 }
 
+gateway::GrpcOptions GrpcOptionsOf(const GatewayFlags& flags) {
+  gateway::GrpcOptions options;
+  options.hostname = flags.http.hostname;
+  options.port = *flags.grpc_port;
+  options.tls_cert = flags.http.tls_cert;
+  options.tls_key = flags.http.tls_key;
+  options.payload_limit = flags.http.payload_limit;
+  options.max_parallel_stream_requests = flags.grpc_max_parallel_stream_requests;
+  return options;
+}
+
 }  // namespace trellis::program

@@ -21,7 +21,9 @@
 #include "absl/strings/str_cat.h"
 #include "serve/gateway/access_log.h"
 #include "serve/gateway/gateway.h"
+#include "serve/gateway/grpc_tei_listener.h"
 #include "serve/gateway/http_listener.h"
+#include "serve/gateway/metrics_grpc.h"
 #include "serve/gateway/metrics_requests.h"
 #include "serve/gateway/metrics_tei.h"
 #include "serve/gateway/worker_pool.h"
@@ -53,10 +55,11 @@ int Fail(const std::string& what, const absl::Status& status) {
 }
 
 // Finishes what was accepted; signals are watched meanwhile.
-void Drain(gateway::Gateway& gate, gateway::HttpListener& listener, Backend& backend,
-           const StopSignals& signals, std::chrono::seconds limit) {
+void Drain(gateway::Gateway& gate, gateway::HttpListener& listener, gateway::GrpcTeiListener* grpc,
+           Backend& backend, const StopSignals& signals, std::chrono::seconds limit) {
   gate.Close();
   listener.StopAccepting();
+  if (grpc != nullptr) grpc->AnnounceEnd();
   const auto end = server::Clock::now() + limit;
   std::future<bool> drained = std::async(std::launch::async, [&] {
     const bool answered = gate.Drain(limit);
@@ -64,8 +67,11 @@ void Drain(gateway::Gateway& gate, gateway::HttpListener& listener, Backend& bac
     backend.Stop();
     constexpr milliseconds kMoment{500};
     gate.Drain(kMoment);
-    const auto left = std::chrono::duration_cast<milliseconds>(end - server::Clock::now());
-    return listener.WaitForAnswers(std::max(left, kMoment)) && answered;
+    const auto left = [&] {
+      return std::max(std::chrono::duration_cast<milliseconds>(end - server::Clock::now()), kMoment);
+    };
+    const bool delivered = grpc == nullptr || grpc->Stop(left());
+    return listener.WaitForAnswers(left()) && delivered && answered;
   });
   while (drained.wait_for(milliseconds(0)) != std::future_status::ready) {
     if (const auto signal = signals.WaitFor(milliseconds(10))) EndAtOnce(*signal);
@@ -76,9 +82,10 @@ void Drain(gateway::Gateway& gate, gateway::HttpListener& listener, Backend& bac
   std::_Exit(0);
 }
 
-int Serve(const gateway::Gateway& gate, const StopSignals& signals) {
+int Serve(const gateway::Gateway& gate, gateway::GrpcTeiListener* grpc, const StopSignals& signals) {
   bool ready = true;
   while (true) {
+    if (grpc != nullptr) grpc->RefreshHealth();
     if (const auto signal = signals.WaitFor(milliseconds(100))) return *signal;
     if (ready == gate.ready()) continue;
     ready = !ready;
@@ -103,6 +110,9 @@ int Run(const GatewayFlags& flags, const StopSignals& signals) {
   std::vector<gateway::RequestObserver*> observers = {&requests, &tei};
   if (backend.observer() != nullptr) observers.push_back(backend.observer());
   if (flags.access_log == OnOff::kOn) observers.push_back(&access_log);
+  std::optional<gateway::GrpcMetrics> calls;
+  if (flags.grpc_port.has_value())
+    observers.push_back(&calls.emplace(backend.registry(), gateway::tei_methods::kPaths));
   // From the bottom up, so that what is above goes first at the end.
   gateway::WorkerPool pool(OrCores(flags.tokenization_workers), folder->tokenizer, folder->type_ids);
   gateway::Gateway gate(
@@ -113,6 +123,13 @@ int Run(const GatewayFlags& flags, const StopSignals& signals) {
   const std::string where =
       flags.http.uds.empty() ? absl::StrCat(flags.http.hostname, ":", listener.port()) : flags.http.uds;
   Log(absl::StrCat("listening on ", where));
+  std::unique_ptr<gateway::GrpcTeiListener> grpc;
+  if (flags.grpc_port.has_value()) {
+    auto opened = gateway::GrpcTeiListener::Listen(GrpcOptionsOf(flags), gate);
+    if (!opened.ok()) return Fail("--grpc-port", opened.status());
+    grpc = *std::move(opened);
+    Log(absl::StrCat("gRPC on ", flags.http.hostname, ":", grpc->port()));
+  }
 
   const absl::StatusOr<std::optional<int>> warm = backend.WarmUp(signals);
   if (!warm.ok()) return Fail("start", warm.status());
@@ -121,9 +138,9 @@ int Run(const GatewayFlags& flags, const StopSignals& signals) {
                      "; inputs of up to ", folder->max_tokens));
     Log(absl::StrCat("ready on ", where));
   }
-  const int signal = warm->has_value() ? **warm : Serve(gate, signals);
+  const int signal = warm->has_value() ? **warm : Serve(gate, grpc.get(), signals);
   Log(absl::StrCat("signal ", signal, ": draining for at most ", flags.drain.count(), " s"));
-  Drain(gate, listener, backend, signals, flags.drain);
+  Drain(gate, listener, grpc.get(), backend, signals, flags.drain);
   return 0;
 }
 

@@ -21,7 +21,7 @@ FORMAT = ["src/format/", "simdjson", "google/protobuf/"]
 VALUES = ["trellis/encoding.h", "trellis/scratch.h", "trellis/spec.h", "trellis/tokenizer.h"]
 # The service: what engines are made of, and what only the faces of the servers may see.
 ENGINE = ["serve/engine/", "absl/", "simdjson", "oneapi/"]
-WIRE = ["serve/proto/", "trellis/v1/", "grpc", "google/protobuf/", "prometheus/"]
+WIRE = ["serve/proto/", "trellis/v1/", "tei/v1/", "grpc", "google/protobuf/", "prometheus/"]
 # A gateway hands the batching server's own requests on, which are plain values that engine.h names; no engine is in sight.
 GATEWAY = ["serve/gateway/", "serve/model/", "serve/server/request.h", "serve/server/server.h", "serve/engine/engine.h", *PUBLIC, "absl/"]
 TESTING = ["gtest/", "gmock/", "absl/", "simdjson", "tests/reference/"]
@@ -40,7 +40,7 @@ ROOMS = [  # first match decides
     (r"serve/server/(grpc|metrics)_", "server's face", ["serve/server/", "serve/engine/engine.h", *WIRE, "absl/"]),
     (r"serve/server/", "server", ["serve/server/", "serve/engine/engine.h", "absl/"]),
     (r"serve/gateway/http_(?!message)", "gateway's HTTP face", [*GATEWAY, "boost/"]),
-    (r"serve/gateway/grpc_", "gateway's gRPC face", [*GATEWAY, *WIRE]),
+    (r"serve/gateway/grpc_", "gateway's gRPC face", [*GATEWAY, "serve/server/grpc_", *WIRE]),
     (r"serve/gateway/metrics_", "gateway's metrics", [*GATEWAY, "serve/server/observer.h", "prometheus/"]),
     (r"serve/gateway/", "gateway", [*GATEWAY, "simdjson", "openssl/"]),
     (r"serve/[^/]*$", "serve programs", ["serve/", *WIRE, "CLI/", "absl/"]),

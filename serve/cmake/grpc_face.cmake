@@ -12,7 +12,7 @@ set(trellis_wire_root ${PROJECT_SOURCE_DIR}/serve/proto)
 set(trellis_wire_generated ${PROJECT_BINARY_DIR}/generated/serve)
 file(MAKE_DIRECTORY ${trellis_wire_generated})
 set(trellis_wire_sources)
-foreach(proto trellis/v1/inference grpc/health/v1/health)
+foreach(proto trellis/v1/inference grpc/health/v1/health tei/v1/tei)
   set(stem ${trellis_wire_generated}/${proto})
   add_custom_command(
     OUTPUT ${stem}.pb.cc ${stem}.pb.h ${stem}.grpc.pb.cc ${stem}.grpc.pb.h

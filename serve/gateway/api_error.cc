@@ -63,6 +63,42 @@ int StatusOf(Fault fault, Dialect dialect) {
   return dialect == Dialect::kOpenAi ? RowOf(fault).openai_status : RowOf(fault).tei_status;
 }
 
+absl::StatusCode CodeOf(Fault fault) {
+  switch (fault) {
+    case Fault::kInvalidHttp:
+    case Fault::kInvalidJson:
+    case Fault::kInvalidValue:
+    case Fault::kOutOfRange:
+    case Fault::kWrongType:
+    case Fault::kEmptyInput:
+    case Fault::kTooLong:
+    case Fault::kTooManyInputs:
+    case Fault::kUnsupportedMediaType:
+      return absl::StatusCode::kInvalidArgument;
+    case Fault::kPayloadTooLarge:
+    case Fault::kHeadersTooLarge:
+    case Fault::kOverloaded:
+      return absl::StatusCode::kResourceExhausted;
+    case Fault::kUnauthorized:
+      return absl::StatusCode::kUnauthenticated;
+    case Fault::kPathNotFound:
+    case Fault::kModelNotFound:
+      return absl::StatusCode::kNotFound;
+    case Fault::kMethodNotAllowed:
+      return absl::StatusCode::kUnimplemented;
+    case Fault::kUnsupportedTask:
+      return absl::StatusCode::kFailedPrecondition;
+    case Fault::kNotReady:
+      return absl::StatusCode::kUnavailable;
+    case Fault::kDeadline:
+      return absl::StatusCode::kDeadlineExceeded;
+    case Fault::kNonFinite:
+    case Fault::kEngine:
+      return absl::StatusCode::kInternal;
+  }
+  return absl::StatusCode::kInternal;
+}
+
 const char* FailureLabel(Fault fault) { return RowOf(fault).label; }
 
 HttpResponse ErrorResponse(const ApiError& error, Dialect dialect) {

@@ -46,6 +46,8 @@ struct ApiError {
 enum class Dialect : uint8_t { kOpenAi, kTei };
 
 int StatusOf(Fault fault, Dialect dialect);
+// What clients over gRPC are told; gRPC's codes have the same numbers.
+absl::StatusCode CodeOf(Fault fault);
 // The label of te_request_failure, as TEI has them.
 const char* FailureLabel(Fault fault);
 HttpResponse ErrorResponse(const ApiError& error, Dialect dialect);

@@ -5,7 +5,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "serve/gateway/gateway_call.h"
 #include "serve/gateway/model_pages.h"
 #include "serve/gateway/openapi.h"
 #include "serve/gateway/request_id.h"
@@ -76,11 +75,35 @@ void Gateway::AddCors(const HttpRequest& request, HttpResponse& response) const 
   response.headers.emplace_back("Access-Control-Max-Age", "86400");
 }
 
+std::optional<ServedModel> Gateway::model() const {
+  const ReplicaModel* replica_model = replica_.model();
+  return replica_model == nullptr ? std::nullopt : std::optional<ServedModel>(Model(*replica_model));
+}
+
+std::optional<ApiError> Gateway::CheckKey(const std::string& authorization) const {
+  if (keys_.Admit(authorization)) return std::nullopt;
+  return ApiError{Fault::kUnauthorized, authorization.empty()
+                                            ? "no API key, expected the header `Authorization: Bearer KEY`"
+                                            : "the API key is none that is known here"};
+}
+
+std::optional<ApiError> Gateway::CheckReady() const {
+  if (ready()) return std::nullopt;
+  if (slots_.closed()) return NoPlace(RequestSlots::Taken::kClosed);
+  return ApiError{Fault::kNotReady, replica_.health() == server::Health::kStarting
+                                        ? "the model is being loaded"
+                                        : "the engine is not available"};
+}
+
+ApiError Gateway::NoPlace(RequestSlots::Taken taken) const {
+  if (taken == RequestSlots::Taken::kClosed) return {Fault::kNotReady, "the server is shutting down"};
+  return {Fault::kOverloaded, absl::StrCat("all ", options_.max_concurrent_requests,
+                                           " places for requests are taken, try again")};
+}
+
 std::optional<ApiError> Gateway::Admit(const HttpRequest& request, const Route& route) const {
-  if (route.key == Key::kNeeded && !keys_.Admit(request.authorization)) {
-    return ApiError{Fault::kUnauthorized, request.authorization.empty()
-                                              ? "no API key, expected the header `Authorization: Bearer KEY`"
-                                              : "the API key is none that is known here"};
+  if (route.key == Key::kNeeded) {
+    if (auto wrong = CheckKey(request.authorization)) return wrong;
   }
   if (route.plan != nullptr && !IsJson(request.content_type)) {
     return ApiError{
@@ -89,13 +112,7 @@ std::optional<ApiError> Gateway::Admit(const HttpRequest& request, const Route& 
   }
   const bool needs_model = route.plan != nullptr || route.page == Page::kModels ||
                            route.page == Page::kInfo || route.page == Page::kReady;
-  if (needs_model && !ready()) {
-    const server::Health health = replica_.health();
-    return ApiError{Fault::kNotReady, slots_.closed()                       ? "the server is shutting down"
-                                      : health == server::Health::kStarting ? "the model is being loaded"
-                                                                            : "the engine is not available"};
-  }
-  return std::nullopt;
+  return needs_model ? CheckReady() : std::nullopt;
 }
 
 HttpResponse Gateway::Answer(const HttpRequest&, const Route& route) {
@@ -181,21 +198,11 @@ std::shared_ptr<GatewayCall> Gateway::Serve(HttpRequest request, Done done) {
     done(std::move(response));
     return nullptr;
   }
-  switch (slots_.Take()) {
-    case RequestSlots::Taken::kYes:
-      break;
-    case RequestSlots::Taken::kFull:
-      done(Refusal(request, {Fault::kOverloaded, absl::StrCat("all ", options_.max_concurrent_requests,
-                                                              " places for requests are taken, try again")}));
-      return nullptr;
-    case RequestSlots::Taken::kClosed:
-      done(Refusal(request, {Fault::kNotReady, "the server is shutting down"}));
-      return nullptr;
+  if (const RequestSlots::Taken taken = slots_.Take(); taken != RequestSlots::Taken::kYes) {
+    done(Refusal(request, NoPlace(taken)));
+    return nullptr;
   }
-  TellAdmitted();
-  auto call = std::make_shared<PostCall>(*this, **route, std::move(request), std::move(done));
-  call->Start();
-  return call;
+  return Post(**route, std::move(request), std::move(done));
 }
 
 }  // namespace trellis::gateway

@@ -37,7 +37,7 @@ struct GatewayOptions {
 };
 
 class GatewayCall;
-class PostCall;
+class PlannedCall;
 
 class Gateway {
  public:
@@ -66,13 +66,25 @@ class Gateway {
   // Whether all that was taken has been answered within `limit`. Blocking.
   bool Drain(std::chrono::milliseconds limit) { return slots_.WaitForNone(limit); }
 
+  // For faces with messages of their own, which make a PlannedCall of each. Nothing is wrong with a caller,
+  // and the model is there:
+  std::optional<ApiError> CheckKey(const std::string& authorization) const;
+  std::optional<ApiError> CheckReady() const;
+  // A PlannedCall needs a place.
+  RequestSlots& places() { return slots_; }
+  ApiError NoPlace(RequestSlots::Taken taken) const;
+  // None until the model is known.
+  std::optional<ServedModel> model() const;
+  void Tell(const RequestRecord& record) const;
+
  private:
-  friend class PostCall;
+  friend class PlannedCall;
 
   HttpResponse Answer(const HttpRequest& request, const Route& route);
+  // In gateway_post.cc. Takes over a place.
+  std::shared_ptr<GatewayCall> Post(const Route& route, HttpRequest request, Done done);
   std::optional<ApiError> Admit(const HttpRequest& request, const Route& route) const;
   void AddCors(const HttpRequest& request, HttpResponse& response) const;
-  void Tell(const RequestRecord& record) const;
   void TellAdmitted() const;
   ServedModel Model(const ReplicaModel& replica_model) const;
 

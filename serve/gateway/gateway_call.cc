@@ -1,13 +1,10 @@
 #include "serve/gateway/gateway_call.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "serve/gateway/chunks.h"
 #include "serve/gateway/request_fields.h"
-#include "serve/gateway/trace_headers.h"
 
 namespace trellis::gateway {
 namespace {
@@ -16,19 +13,6 @@ size_t BytesOf(const RowInput& input) {
   if (const auto* text = std::get_if<std::string_view>(&input)) return text->size();
   if (const auto* pair = std::get_if<TextPair>(&input)) return pair->first.size() + pair->second.size();
   return 0;  // token rows are only copied
-}
-
-std::string Milliseconds(std::chrono::nanoseconds time) {
-  return absl::StrCat(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
-}
-
-std::shared_ptr<const Origin> OriginOf(const HttpRequest& request) {
-  Origin origin{request.request_id, {}, {}};
-  if (!TraceId(request.traceparent).empty()) {
-    origin.traceparent = request.traceparent;
-    if (IsTraceState(request.tracestate)) origin.tracestate = request.tracestate;
-  }
-  return std::make_shared<const Origin>(std::move(origin));
 }
 
 }  // namespace
@@ -47,29 +31,17 @@ std::vector<size_t> SliceInputs(const std::vector<RowInput>& inputs) {
   return bounds;
 }
 
-PostCall::PostCall(Gateway& gateway, const Route& route, HttpRequest request, Gateway::Done done)
-    : gateway_(gateway),
-      route_(route),
-      request_(std::move(request)),
-      done_(std::move(done)),
-      arrived_(Clock::now()),
-      origin_(OriginOf(request_)) {
-  record_.route = route.path;
-  record_.method = request_.method;
-  record_.path = request_.path;
-  record_.peer = request_.peer;
-  record_.request_id = request_.request_id;
-  record_.trace_id = TraceId(request_.traceparent);
+PlannedCall::PlannedCall(Gateway& gateway, Asked asked, Done done)
+    : gateway_(gateway), asked_(std::move(asked)), record_(asked_.record), done_(std::move(done)) {
   record_.place = RequestRecord::Place::kHad;
+  gateway_.TellAdmitted();
 }
 
-PostCall::~PostCall() = default;
-
-void PostCall::Start() {
+void PlannedCall::Start() {
   gateway_.pool_.Post([self = Self()](RowEncoder& encoder) { self->Plan(encoder); });
 }
 
-void PostCall::Cancel() {
+void PlannedCall::Cancel() {
   std::shared_ptr<Dispatch> dispatch;
   {
     const std::lock_guard lock(mutex_);
@@ -79,25 +51,20 @@ void PostCall::Cancel() {
   if (dispatch != nullptr) dispatch->Cancel();
 }
 
-bool PostCall::cancelled() {
+bool PlannedCall::cancelled() {
   const std::lock_guard lock(mutex_);
   return cancelled_;
 }
 
-void PostCall::Plan(RowEncoder& encoder) {
+void PlannedCall::Plan(RowEncoder& encoder) {
   if (cancelled()) return Fail({Fault::kNotReady, "the client is gone"});
   const ReplicaModel* replica_model = gateway_.replica_.model();
   if (replica_model == nullptr) return Fail({Fault::kNotReady, "the model is being loaded"});
-  body_.emplace(request_.body);
-  request_.body = {};  // the parser has a copy of what it needs
   model_.emplace(gateway_.Model(*replica_model));
-  Result<RoutePlan> plan = route_.plan({*body_, *model_, encoder, request_.request_id});
+  Result<RoutePlan> plan = asked_.plan(*model_, encoder);
   if (!plan.ok()) return Fail(plan.error());
-  if (auto* written = std::get_if<Written>(&*plan)) {
-    HttpResponse response;
-    response.body = std::move(written->body);
-    return Finish(std::move(response));
-  }
+  if (auto* written = std::get_if<Written>(&*plan))
+    return Finish(CallAnswer{std::move(written->body), std::nullopt, nullptr});
   work_ = std::get<RowWork>(*std::move(plan));
   record_.task = work_.task.task;
   record_.inputs = work_.inputs.size();
@@ -111,14 +78,14 @@ void PostCall::Plan(RowEncoder& encoder) {
   EncodeSlice(encoder, 0);
 }
 
-void PostCall::EncodeSlice(RowEncoder& encoder, size_t slice) {
+void PlannedCall::EncodeSlice(RowEncoder& encoder, size_t slice) {
   Slice& made = slices_[slice];
   for (size_t i = bounds_[slice]; i < bounds_[slice + 1] && !made.error.has_value(); ++i)
     made.error = encoder.Append(work_.inputs[i], i, work_.rules, made.rows);
   if (--slices_left_ == 0) Send();
 }
 
-void PostCall::Send() {
+void PlannedCall::Send() {
   for (const Slice& slice : slices_) {  // in order, so that the first wrong input is the one that is named
     if (slice.error.has_value()) return Fail(*slice.error);
   }
@@ -134,9 +101,11 @@ void PostCall::Send() {
   if (replica.max_request_tokens > 0)
     limits.max_tokens = std::min(limits.max_tokens, replica.max_request_tokens);
   std::vector<ReplicaRequest> chunks = SplitByTokens(rows_, work_.task, limits);
+  const Clock::time_point deadline =
+      std::min(asked_.deadline, asked_.arrived + gateway_.options_.policy.timeout);
   for (ReplicaRequest& chunk : chunks) {
-    chunk.deadline = arrived_ + gateway_.options_.policy.timeout;
-    chunk.origin = origin_;
+    chunk.deadline = deadline;
+    chunk.origin = asked_.origin;
   }
   const std::shared_ptr<Dispatch> dispatch =
       Dispatch::Start(gateway_.replica_, std::move(chunks), [self = Self()](Dispatch::Outcome outcome) {
@@ -153,50 +122,30 @@ void PostCall::Send() {
   if (cancel) dispatch->Cancel();
 }
 
-void PostCall::Write(Dispatch::Outcome outcome) {
+void PlannedCall::Write(Dispatch::Outcome outcome) {
   record_.queue = outcome.timings.queue;
   record_.inference = outcome.timings.forward;
   if (!outcome.status.ok()) return Fail(FromReplica(outcome.status));
-  const ComputedRows rows{outcome.rows, rows_.cu_seqlens};
-  HttpResponse response;
-  response.body = work_.write(rows);
-  AddComputeHeaders(rows, response);
-  response.hold = std::move(outcome.hold);
-  Finish(std::move(response));
+  const RowCosts costs{Characters(work_.inputs), rows_.cu_seqlens.back(), Clock::now() - asked_.arrived,
+                       record_.tokenization,     record_.queue,           record_.inference};
+  Finish(CallAnswer{work_.write({outcome.rows, rows_.cu_seqlens, costs}), costs, std::move(outcome.hold)});
 }
 
-void PostCall::AddComputeHeaders(const ComputedRows& rows, HttpResponse& response) const {
-  auto& headers = response.headers;
-  headers.emplace_back("x-compute-type", gateway_.options_.facts.compute_type);
-  headers.emplace_back("x-compute-time", Milliseconds(Clock::now() - arrived_));
-  headers.emplace_back("x-compute-characters", absl::StrCat(Characters(work_.inputs)));
-  headers.emplace_back("x-compute-tokens", absl::StrCat(rows.tokens()));
-  headers.emplace_back("x-total-time", Milliseconds(Clock::now() - arrived_));
-  headers.emplace_back("x-tokenization-time", Milliseconds(record_.tokenization));
-  headers.emplace_back("x-queue-time", Milliseconds(record_.queue));
-  headers.emplace_back("x-inference-time", Milliseconds(record_.inference));
-}
-
-void PostCall::Fail(const ApiError& error) {
+void PlannedCall::Fail(const ApiError& error) {
   record_.fault = error.fault;
   if (cancelled()) record_.client = RequestRecord::Client::kGone;
-  Finish(ErrorResponse(error, route_.dialect));
+  Finish(error);
 }
 
-void PostCall::Finish(HttpResponse response) {
-  gateway_.AddCors(request_, response);
-  response.headers.emplace_back("x-request-id", request_.request_id);
-  record_.status = response.status;
-  record_.response_bytes = response.body.size();
-  record_.total = Clock::now() - arrived_;
-  gateway_.Tell(record_);
+void PlannedCall::Finish(Result<CallAnswer> answer) {
+  record_.total = Clock::now() - asked_.arrived;
   {
     const std::lock_guard lock(mutex_);
     dispatch_.reset();  // it holds us, and we held it
   }
-  const Gateway::Done done = std::exchange(done_, nullptr);
+  const Done done = std::exchange(done_, nullptr);
   gateway_.slots_.Free();
-  done(std::move(response));
+  done(std::move(answer), record_);
   gateway_.slots_.Gone();  // the last that touches the gateway
 }
 

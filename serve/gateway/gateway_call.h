@@ -1,18 +1,19 @@
-// One request on its way through the gateway. gateway.cc makes it; what happens to it is here.
+// One request on its way through the gateway, whichever face it came by: planned, tokenized, computed,
+// written.
 #ifndef TRELLIS_SERVE_GATEWAY_GATEWAY_CALL_H_
 #define TRELLIS_SERVE_GATEWAY_GATEWAY_CALL_H_
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "serve/gateway/dispatch.h"
 #include "serve/gateway/gateway.h"
-#include "serve/gateway/json_body.h"
 #include "serve/gateway/route_plan.h"
 
 namespace trellis::gateway {
@@ -23,38 +24,51 @@ inline constexpr size_t kSliceBytes = size_t{16} << 10;
 // The inputs in runs of about kSliceBytes: the first input of each run, and the number of inputs at the end.
 std::vector<size_t> SliceInputs(const std::vector<RowInput>& inputs);
 
-class PostCall final : public GatewayCall {
+// What a face has to send.
+struct CallAnswer {
+  std::string body;
+  std::optional<RowCosts> costs;  // where rows were computed
+  std::shared_ptr<void> hold;     // see server::Reply
+};
+
+class PlannedCall final : public GatewayCall {
  public:
   using Clock = server::Clock;
 
-  // Holds one of the gateway's slots until it is answered.
-  PostCall(Gateway& gateway, const Route& route, HttpRequest request, Gateway::Done done);
-  ~PostCall() override;
+  // What a face asks for.
+  struct Asked {
+    // Runs on a worker. It is kept, with all that it holds, until the answer is written.
+    std::function<Result<RoutePlan>(const ServedModel& model, RowEncoder& encoder)> plan;
+    RequestRecord record;
+    std::shared_ptr<const Origin> origin;  // may be null
+    Clock::time_point arrived = Clock::now();
+    Clock::time_point deadline = Clock::time_point::max();  // the client's, beside the gateway's own
+  };
+  // Called exactly once, on a worker. The record lacks what only the face knows: status and length. It is the
+  // face's to tell.
+  using Done = std::function<void(Result<CallAnswer> answer, RequestRecord record)>;
+
+  // Takes over one of the gateway's places, and gives it back with the answer.
+  PlannedCall(Gateway& gateway, Asked asked, Done done);
 
   void Start();
   void Cancel() override;
 
  private:
-  std::shared_ptr<PostCall> Self() { return std::static_pointer_cast<PostCall>(shared_from_this()); }
+  std::shared_ptr<PlannedCall> Self() { return std::static_pointer_cast<PlannedCall>(shared_from_this()); }
   bool cancelled();
   void Plan(RowEncoder& encoder);
   void EncodeSlice(RowEncoder& encoder, size_t slice);
   void Send();
   void Write(Dispatch::Outcome outcome);
   void Fail(const ApiError& error);
-  void Finish(HttpResponse response);
-  void AddComputeHeaders(const ComputedRows& rows, HttpResponse& response) const;
+  void Finish(Result<CallAnswer> answer);
 
   Gateway& gateway_;
-  const Route& route_;
-  HttpRequest request_;
-  Gateway::Done done_;
-  const Clock::time_point arrived_;
+  const Asked asked_;
   RequestRecord record_;
+  Done done_;
 
-  const std::shared_ptr<const Origin> origin_;
-
-  std::optional<JsonBody> body_;
   std::optional<ServedModel> model_;
   RowWork work_;
   std::vector<size_t> bounds_;

@@ -246,9 +246,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
 
   void Answering() { answering_ = shared_.answering.Take() == RequestSlots::Taken::kYes; }
   void NoLongerAnswering() {
-    if (!std::exchange(answering_, false)) return;
-    shared_.answering.Free();
-    shared_.answering.Gone();
+    if (std::exchange(answering_, false)) shared_.answering.Release();
   }
 
   Stream stream_;

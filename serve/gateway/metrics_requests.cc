@@ -40,11 +40,15 @@ RequestMetrics::RequestMetrics(prometheus::Registry& registry)
   add(kOtherRoute);
 }
 
-void RequestMetrics::RequestDone(const RequestRecord& record) {
+void RequestMetrics::CountHttp(const RequestRecord& record) {
   const std::string_view route = record.route == nullptr ? kOtherRoute : record.route;
   const ByCode& codes = requests_.at(route);
   if (const auto counter = codes.find(record.status); counter != codes.end()) counter->second->Increment();
   durations_.at(route)->Observe(std::chrono::duration<double>(record.total).count());
+}
+
+void RequestMetrics::RequestDone(const RequestRecord& record) {
+  if (record.face == RequestRecord::Face::kHttp) CountHttp(record);
   if (!record.fault.has_value()) truncated_->Increment(static_cast<double>(record.truncated));
 }
 

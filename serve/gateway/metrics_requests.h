@@ -24,6 +24,8 @@ class RequestMetrics final : public RequestObserver {
   void RequestDone(const RequestRecord& record) override;
 
  private:
+  void CountHttp(const RequestRecord& record);
+
   using ByCode = std::map<int, prometheus::Counter*>;
   std::map<std::string_view, ByCode> requests_;
   std::map<std::string_view, prometheus::Histogram*> durations_;

@@ -15,13 +15,14 @@
 namespace trellis::gateway {
 
 struct RequestRecord {
+  enum class Face : uint8_t { kHttp, kGrpc } face = Face::kHttp;
   // Whether it had been told admitted.
   enum class Place : uint8_t { kNone, kHad } place = Place::kNone;
-  const char* route = nullptr;  // a path of the table; null: none of them
+  const char* route = nullptr;  // a path of the table, or a method of gRPC's; null: none of them
   std::string method, path;     // as the client wrote them
   std::string peer, request_id;
   std::string trace_id;  // of a valid traceparent; else empty
-  int status = 0;
+  int status = 0;        // HTTP's, or the number of gRPC's code
   std::optional<Fault> fault;  // none: it was served
   enum class Client : uint8_t { kWaited, kGone } client = Client::kWaited;
   std::chrono::nanoseconds total{}, tokenization{}, queue{}, inference{};

@@ -3,6 +3,7 @@
 #ifndef TRELLIS_SERVE_GATEWAY_ROUTE_PLAN_H_
 #define TRELLIS_SERVE_GATEWAY_ROUTE_PLAN_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -19,10 +20,18 @@
 
 namespace trellis::gateway {
 
+// What the rows of a request took, for clients that want to know.
+struct RowCosts {
+  int64_t characters = 0;
+  int64_t tokens = 0;
+  std::chrono::nanoseconds total{}, tokenization{}, queue{}, inference{};
+};
+
 // One answer a row, in the order of the inputs, none of them failed.
 struct ComputedRows {
   std::span<const server::RowReply> replies;
   std::span<const int32_t> cu_seqlens;  // rows + 1
+  RowCosts costs = {};
 
   size_t size() const { return replies.size(); }
   std::span<const float> values(size_t row) const { return replies[row].values; }
@@ -30,7 +39,7 @@ struct ComputedRows {
 };
 
 struct RowWork {
-  std::vector<RowInput> inputs;  // views of the body
+  std::vector<RowInput> inputs;  // views of the body, or of what `write` keeps
   EncodeRules rules;
   engine::RowTask task;
   std::function<std::string(const ComputedRows&)> write;  // the body of the answer

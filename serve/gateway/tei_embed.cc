@@ -80,12 +80,13 @@ Result<RoutePlan> PlanTeiEmbed(const RouteCall& call) {
               "embeds texts", WriteVectors);
 }
 
+engine::RowTask TokenVectorsTask(const ServedModel& model) {
+  const auto normalize = model.folder.config.colbert_head ? engine::Normalize::kL2 : engine::Normalize::kNone;
+  return {.task = engine::Task::kEmbedAll, .normalize = normalize};
+}
+
 Result<RoutePlan> PlanTeiEmbedAll(const RouteCall& call) {
-  // TEI gives the encoder's vectors as they are; a head for token vectors was trained for unit length.
-  const auto normalize =
-      call.model.folder.config.colbert_head ? engine::Normalize::kL2 : engine::Normalize::kNone;
-  return Plan(call, {.task = engine::Task::kEmbedAll, .normalize = normalize}, Shape::kFixed,
-              "gives a vector a token", WriteTokenVectors);
+  return Plan(call, TokenVectorsTask(call.model), Shape::kFixed, "gives a vector a token", WriteTokenVectors);
 }
 
 Result<RoutePlan> PlanTeiEmbedSparse(const RouteCall& call) {

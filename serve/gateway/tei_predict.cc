@@ -14,7 +14,6 @@
 namespace trellis::gateway {
 namespace {
 
-enum class Scores : uint8_t { kShares, kRaw };
 enum class Form : uint8_t { kOne, kMany };
 
 constexpr std::string_view kForms = "a text, a list of one or two texts, or a list of such lists";
@@ -76,19 +75,26 @@ std::string LabelOf(const std::vector<std::string>& labels, size_t label) {
 
 void WriteRow(std::span<const float> logits, Scores scores, const std::vector<std::string>& labels,
               JsonText& json) {
-  std::vector<float> shown(logits.begin(), logits.end());
-  if (scores == Scores::kShares) shown = shown.size() == 1 ? std::vector{Sigmoid(shown[0])} : Softmax(logits);
   json.Raw("[");
   bool first = true;
-  for (const size_t label : Descending(logits)) {
-    json.Raw(first ? "{\"score\":" : ",{\"score\":").Float(shown[label]);
-    json.Raw(",\"label\":").String(LabelOf(labels, label)).Raw("}");
+  for (const LabelScore& label : LabelScores(logits, scores, labels)) {
+    json.Raw(first ? "{\"score\":" : ",{\"score\":").Float(label.score);
+    json.Raw(",\"label\":").String(label.label).Raw("}");
     first = false;
   }
   json.Raw("]");
 }
 
 }  // namespace
+
+std::vector<LabelScore> LabelScores(std::span<const float> logits, Scores scores,
+                                    const std::vector<std::string>& labels) {
+  std::vector<float> shown(logits.begin(), logits.end());
+  if (scores == Scores::kShares) shown = shown.size() == 1 ? std::vector{Sigmoid(shown[0])} : Softmax(logits);
+  std::vector<LabelScore> best_first;
+  for (const size_t label : Descending(logits)) best_first.push_back({LabelOf(labels, label), shown[label]});
+  return best_first;
+}
 
 Result<RoutePlan> PlanTeiPredict(const RouteCall& call) {
   JsonBody& body = call.body;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace trellis::gateway {
 namespace {
@@ -71,6 +72,16 @@ bool IsTraceState(std::string_view tracestate) {
     ++members;
   }
   return members > 0 && members <= kStateMembers;
+}
+
+std::shared_ptr<const Origin> OriginOf(const std::string& request_id, const std::string& traceparent,
+                                       const std::string& tracestate) {
+  Origin origin{request_id, {}, {}};
+  if (!TraceId(traceparent).empty()) {
+    origin.traceparent = traceparent;
+    if (IsTraceState(tracestate)) origin.tracestate = tracestate;
+  }
+  return std::make_shared<const Origin>(std::move(origin));
 }
 
 }  // namespace trellis::gateway

@@ -32,7 +32,8 @@ struct TestOptions {
   server::ServerOptions
       server;             // max_batch_tokens 0: 256, or the longest row; nothing is measured at the start
   std::string synthetic;  // settings of a synthetic engine, which then computes instead of the model's
-  Replica* replica = nullptr;  // instead of the engine in this process
+  Replica* replica = nullptr;               // instead of the engine in this process
+  std::vector<RequestObserver*> observers;  // beside the metrics
 };
 
 class TinyGateway {
@@ -56,10 +57,11 @@ class TinyGateway {
     if (!server.ok()) ADD_FAILURE() << server.status();
     server_ = *std::move(server);
     pool_ = std::make_unique<WorkerPool>(2, folder_->tokenizer, folder_->type_ids);
+    std::vector<RequestObserver*> observers = {&metrics_, &tei_metrics_};
+    observers.insert(observers.end(), options.observers.begin(), options.observers.end());
     gateway_ = std::make_unique<Gateway>(
-        *folder_, options.replica != nullptr ? *options.replica : replica_, *pool_,
-        std::vector<RequestObserver*>{&metrics_, &tei_metrics_}, [this] { return MetricsText(*registry_); },
-        options.gateway);
+        *folder_, options.replica != nullptr ? *options.replica : replica_, *pool_, observers,
+        [this] { return MetricsText(*registry_); }, options.gateway);
   }
   // Calls must be gone before what they use.
   ~TinyGateway() { EXPECT_TRUE(gateway_->Drain(std::chrono::minutes(1))); }
@@ -92,6 +94,7 @@ class TinyGateway {
 
   Gateway& gateway() { return *gateway_; }
   server::Server& server() { return *server_; }
+  WorkerPool& pool() { return *pool_; }
   const model::ModelFolder& folder() const { return *folder_; }
 
  private:

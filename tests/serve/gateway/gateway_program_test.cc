@@ -12,6 +12,8 @@
 #include <sstream>
 #include <string>
 
+#include "grpcpp/create_channel.h"
+#include "tei/v1/tei.grpc.pb.h"
 #include "tests/serve/gateway/gateway_fixture.h"
 #include "tests/serve/gateway/http_client.h"
 #include "tests/serve/grpc/running_server.h"
@@ -95,6 +97,7 @@ TEST(GatewayProgram, WrongUsageEndsIt) {
   expect(Arguments("tiny-bert", {"--tls-cert", "none.pem", "--tls-key", "none.pem"}), "none.pem", 2);
   expect(Arguments("tiny-bert", {"--hostname", "192.0.2.1"}), "192.0.2.1", 1);
   expect(Arguments("tiny-bert", {"--shield", "perhaps"}), "\"perhaps\", expected true or false", 2);
+  expect(Arguments("tiny-bert", {"--grpc-port", "70000"}), "--grpc-port", 2);
   expect({"--help"}, "TRELLIS_MAX_BATCH_TOKENS", 0);
 }
 
@@ -122,6 +125,43 @@ TEST(GatewayProgram, EveryFlagHasAHeadingAndAVariable) {
   EXPECT_EQ(headings.size(), 6u);
 }
 
+TEST(GatewayProgram, SpeaksGrpcBesideHttp) {
+  RunningServer program(Arguments("tiny-bert", {"--api-key", "secret"}), {"TRELLIS_GRPC_PORT=0"});
+  HttpClient http(program.ReadPort("listening on"));
+  const int port = program.ReadPort("gRPC on");
+  ASSERT_FALSE(program.ReadUntil("ready on").empty()) << program.said();
+  const auto stub = tei::v1::Embed::NewStub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+  tei::v1::EmbedRequest request;
+  request.set_inputs("water");
+  tei::v1::EmbedResponse answer;
+  {
+    grpc::ClientContext call;
+    EXPECT_EQ(stub->Embed(&call, request, &answer).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  }
+  grpc::ClientContext call;
+  call.AddMetadata("authorization", "Bearer secret");
+  ASSERT_TRUE(stub->Embed(&call, request, &answer).ok());
+  const HttpAnswer vector = http.Post("/embed", R"({"inputs":"water"})", "Authorization: Bearer secret\r\n");
+  EXPECT_EQ(std::vector<float>(answer.embeddings().begin(), answer.embeddings().end()),
+            Json(vector.body).Floats("/0"));
+  const HttpAnswer metrics = http.Get("/metrics");
+  EXPECT_NE(metrics.body.find("trellis_grpc_requests_total{code=\"OK\",method=\"/tei.v1.Embed/Embed\"} 1"),
+            std::string::npos);
+  EXPECT_NE(metrics.body.find("te_embed_count 2"), std::string::npos) << "of both faces";
+  // A stream that would last does not hold the end.
+  grpc::ClientContext lasting;
+  lasting.AddMetadata("authorization", "Bearer secret");
+  const auto stream = stub->EmbedStream(&lasting);
+  ASSERT_TRUE(stream->Write(request));
+  ASSERT_TRUE(stream->Read(&answer));
+  program.Signal(SIGTERM);
+  EXPECT_FALSE(stream->Read(&answer));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_FALSE(program.ReadUntil("drained: every accepted request was answered").empty()) << program.said();
+  EXPECT_EQ(program.Wait(), 0);
+}
+
 // A certificate of its own for this machine, and its key, as PEM files in `folder`.
 void WriteCertificate(const testing::TemporaryFolder& folder) {
   const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
@@ -145,9 +185,10 @@ void WriteCertificate(const testing::TemporaryFolder& folder) {
 TEST(GatewayProgram, SpeaksTls) {
   const testing::TemporaryFolder folder;
   WriteCertificate(folder);
-  RunningServer program(
-      Arguments("tiny-bert", {"--tls-cert", folder / "cert.pem", "--tls-key", folder / "key.pem"}));
+  RunningServer program(Arguments(
+      "tiny-bert", {"--tls-cert", folder / "cert.pem", "--tls-key", folder / "key.pem", "--grpc-port", "0"}));
   const int port = program.ReadPort("listening on");
+  const int grpc_port = program.ReadPort("gRPC on");
   ASSERT_FALSE(program.ReadUntil("ready on").empty()) << program.said();
   const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> shared(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
   ASSERT_EQ(SSL_CTX_load_verify_locations(shared.get(), (folder / "cert.pem").c_str(), nullptr), 1);
@@ -171,6 +212,23 @@ TEST(GatewayProgram, SpeaksTls) {
   HttpClient plain(port);
   plain.Send("GET /health HTTP/1.1\r\n\r\n");
   EXPECT_EQ(plain.Read("GET").status, 0);
+  // gRPC too, or a key that is safe here would be read there.
+  const auto ask = [&](const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+    grpc::ChannelArguments arguments;
+    arguments.SetSslTargetNameOverride("localhost");
+    const auto stub = tei::v1::Tokenize::NewStub(
+        grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(grpc_port), credentials, arguments));
+    tei::v1::EncodeRequest request;
+    request.set_inputs("water");
+    grpc::ClientContext call;
+    call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    tei::v1::EncodeResponse answer;
+    return stub->Tokenize(&call, request, &answer).error_code();
+  };
+  grpc::SslCredentialsOptions trusted;
+  trusted.pem_root_certs = folder.Read("cert.pem");
+  EXPECT_EQ(ask(grpc::SslCredentials(trusted)), grpc::StatusCode::OK);
+  EXPECT_EQ(ask(grpc::InsecureChannelCredentials()), grpc::StatusCode::UNAVAILABLE);
   program.Signal(SIGTERM);
   EXPECT_FALSE(program.ReadUntil("drained").empty()) << program.said();
   EXPECT_EQ(program.Wait(), 0);
