@@ -143,6 +143,9 @@ void GrpcReplica::Finish(server::Ticket ticket, const grpc::Status& status) {
       status.ok() ? FromWire(call->reply, call->rows) : server::Reply{FromGrpc(status), {}, {}, {}};
   CheckRows(call->request, model_.limits, reply);
   call->done(std::move(reply));
+  // The call's context has a part in the channel. If that went last, here on gRPC's own thread, gRPC would
+  // wait for this thread in this thread: so the call goes first, while the replica stands.
+  call.reset();
   const std::lock_guard lock(mutex_);
   calls_.erase(ticket);
   if (calls_.empty()) changed_.notify_all();  // under the lock: the destructor may be waiting for it
