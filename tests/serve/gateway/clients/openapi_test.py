@@ -1,26 +1,20 @@
 #!/usr/bin/env python3
-"""Holds the gateway's answers against its own description.
-
-  python openapi_test.py --gateway PATH --model DIR
+"""The gateway's answers against its own description: openapi_test.py --gateway PATH --model DIR
 
 /openapi.json must be valid OpenAPI, and each answer, good or bad, must be of the form that it gives for the route
-and the status. Besides the model that is named, the tiny ones beside this folder are served, for the routes that it
-does not have.
+and the status. Besides the model that is named, tiny ones are served, for the routes that it does not have.
 """
-import argparse
 import json
-import os
-import pathlib
-import re
-import signal
-import subprocess
 import urllib.error
 import urllib.request
 
 import jsonschema
 import openapi_spec_validator
 
-TINY = pathlib.Path(__file__).resolve().parents[2] / "models"
+from running_gateway import TINY_MODELS, gateway, parse_arguments
+
+ARGUMENTS = parse_arguments()
+MODELS = [ARGUMENTS.model, *(TINY_MODELS / name for name in ("tiny-m3", "tiny-reranker", "tiny-bert-classifier"))]
 # Path and body; in each model some are answered and the others refused, and both have a form.
 POSTS = [
     ("/v1/embeddings", {"input": "water"}),
@@ -46,74 +40,56 @@ POSTS = [
 ]
 
 
-class Gateway:
-    def __init__(self, program, model):
-        self.process = subprocess.Popen([program, "--model", str(model), "--port", "0", "--threads", "1"],
-                                        stderr=subprocess.PIPE, text=True)
-        for line in self.process.stderr:
-            if match := re.search(r"ready on (127\.0\.0\.1:\d+)", line):
-                self.address = "http://" + match[1]
-                return
-        raise SystemExit(f"openapi_test: the gateway did not start on {model}")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.stderr.read()
-        self.process.wait()
-
-    def ask(self, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"})
-        try:
-            with urllib.request.urlopen(request) as answer:
-                return answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read()
+def ask(url, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, data, {"Content-Type": "application/json"})) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
 
 
-def check(api, path, method, status, body, where):
-    """Fails where the body is not of the form for the status."""
+def is_valid(api, schema, value):
+    return jsonschema.Draft202012Validator({**schema, "components": api["components"]}).is_valid(value)
+
+
+def check(api, path, method, status, body):
     responses = api["paths"][path][method]["responses"]
     content = responses.get(str(status), responses["default"])["content"]
-    if "application/json" not in content:
-        return
-    schema = {**content["application/json"]["schema"], "components": api["components"]}
-    jsonschema.Draft202012Validator(schema).validate(json.loads(body))
-    print(f"openapi_test: {where} {method} {path}: {status}")
+    if "application/json" in content:
+        assert is_valid(api, content["application/json"]["schema"], json.loads(body)), (method, path, status, body[:500])
+
+
+def check_model(url):
+    """The paths that were answered with 200, and all."""
+    served = set()
+    api = json.loads(ask(url + "/openapi.json")[1])
+    openapi_spec_validator.validate(api)
+    for path, methods in api["paths"].items():
+        if "get" in methods:
+            status, body = ask(url + path)
+            assert status == 200, (path, status)
+            check(api, path, "get", status, body)
+            served.add(path)
+    for path, body in POSTS:
+        request = api["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        status, answer = ask(url + path, body)
+        check(api, path, "post", status, answer)
+        # What the description forbids is refused; what it allows may still not be for this model.
+        assert is_valid(api, request, body) or status != 200, (path, body, status)
+        if status == 200:
+            served.add(path)
+    return served, set(api["paths"])
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--gateway", required=True)
-    parser.add_argument("--model", required=True)
-    arguments = parser.parse_args()
-    served = set()
-    for model in [arguments.model, TINY / "tiny-m3", TINY / "tiny-reranker", TINY / "tiny-bert-classifier"]:
-        name = os.path.basename(os.path.normpath(model))
-        with Gateway(arguments.gateway, model) as gateway:
-            api = json.loads(gateway.ask("/openapi.json")[1])
-            openapi_spec_validator.validate(api)
-            for path, methods in api["paths"].items():
-                if "get" in methods:
-                    status, body = gateway.ask(path)
-                    assert status == 200, (path, status)
-                    check(api, path, "get", status, body, name)
-                    served.add(path)
-            for path, body in POSTS:
-                request = api["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
-                right = jsonschema.Draft202012Validator({**request, "components": api["components"]}).is_valid(body)
-                status, answer = gateway.ask(path, body)
-                check(api, path, "post", status, answer, name)
-                # What the description forbids is refused; what it allows may still not be for this model.
-                assert right or status != 200, (path, body, status)
-                if status == 200:
-                    served.add(path)
-    missing = set(api["paths"]) - served
-    assert not missing, f"never answered with 200: {sorted(missing)}"
-    print(f"openapi_test: {len(served)} paths, every answer as described")
+    served, paths = set(), set()
+    for model in MODELS:
+        with gateway(ARGUMENTS.gateway, model) as url:
+            more, paths = check_model(url)
+            served |= more
+    assert served == paths, f"never answered with 200: {sorted(paths - served)}"
+    print(f"ok {len(served)} paths, every answer as described")
 
 
 if __name__ == "__main__":
