@@ -54,11 +54,11 @@ grpc::Status ToStatus(const ApiError& error) {
 }
 
 void TellOfCall(const Gateway& gateway, RequestRecord record, const std::optional<ApiError>& error,
-                size_t response_bytes, Client client) {
+                size_t response_bytes, RequestRecord::Client client) {
   if (error.has_value()) {
     record.fault = error->fault;
-    if (client == Client::kGone) record.client = RequestRecord::Client::kGone;
-    const bool given_up = client == Client::kGone && error->fault != Fault::kDeadline;
+    record.client = client;
+    const bool given_up = client == RequestRecord::Client::kGone && error->fault != Fault::kDeadline;
     record.status = static_cast<int>(given_up ? absl::StatusCode::kCancelled : CodeOf(error->fault));
   }
   record.response_bytes = response_bytes;

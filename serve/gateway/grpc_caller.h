@@ -3,7 +3,6 @@
 #define TRELLIS_SERVE_GATEWAY_GRPC_CALLER_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,9 +34,8 @@ grpc::Status ToStatus(const ApiError& error);
 
 // For observers: a call, or a message of a stream, that ended so. `record` is what a PlannedCall gave, or the
 // caller's own.
-enum class Client : uint8_t { kThere, kGone };
 void TellOfCall(const Gateway& gateway, RequestRecord record, const std::optional<ApiError>& error,
-                size_t response_bytes, Client client);
+                size_t response_bytes, RequestRecord::Client client);
 
 }  // namespace trellis::gateway
 

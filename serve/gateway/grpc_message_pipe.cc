@@ -26,7 +26,7 @@ MessagePipe::MessagePipe(Gateway& gateway, LiveCalls& live, const TeiMethod& met
 void MessagePipe::Begin() {
   std::optional<ApiError> refused = AdmitCaller(gateway_, caller_);
   if (!refused.has_value() && !live_.BeginLasting(this)) refused = kShuttingDown;
-  if (refused.has_value()) TellOfCall(gateway_, caller_.record, refused, 0, Client::kThere);
+  if (refused.has_value()) TellOfCall(gateway_, caller_.record, refused, 0, RequestRecord::Client::kWaited);
   const std::lock_guard lock(mutex_);
   failure_ = std::move(refused);
   AdvanceLocked();
@@ -103,7 +103,8 @@ void MessagePipe::Answered(uint64_t number, Result<CallAnswer> answer, const Req
     gone = gone_;
   }
   TellOfCall(gateway_, record, answer.ok() ? std::nullopt : std::optional<ApiError>(answer.error()),
-             answer.ok() ? answer->body.size() : 0, gone ? Client::kGone : Client::kThere);
+             answer.ok() ? answer->body.size() : 0,
+             gone ? RequestRecord::Client::kGone : RequestRecord::Client::kWaited);
   Keep(number, std::move(answer));
 }
 

@@ -38,6 +38,7 @@ class BidiCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::By
   void End(const std::optional<ApiError>& error) override;
 
   grpc::ByteBuffer message_, answer_;  // gRPC's while it reads and writes
+  std::shared_ptr<void> hold_;         // of the answer that is being written
   std::shared_ptr<BidiCall> self_;     // until OnDone
 };
 

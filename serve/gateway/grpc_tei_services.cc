@@ -26,7 +26,7 @@ class AboutService final : public tei::v1::Info::CallbackService {
     if (!refused.has_value()) *answer = TeiInfo(*gateway_.model());
     RequestRecord record = caller.record;
     record.total = server::Clock::now() - caller.arrived;
-    TellOfCall(gateway_, record, refused, answer->ByteSizeLong(), Client::kThere);
+    TellOfCall(gateway_, record, refused, answer->ByteSizeLong(), RequestRecord::Client::kWaited);
     Unary* const reactor = context->DefaultReactor();
     reactor->Finish(refused.has_value() ? ToStatus(*refused) : grpc::Status::OK);
     return reactor;

@@ -96,7 +96,8 @@ void UnaryCall::Refuse(const ApiError& error) {
 
 void UnaryCall::Conclude(const std::optional<ApiError>& error, const RequestRecord& record,
                          size_t response_bytes) {
-  TellOfCall(gateway_, record, error, response_bytes, gone() ? Client::kGone : Client::kThere);
+  TellOfCall(gateway_, record, error, response_bytes,
+             gone() ? RequestRecord::Client::kGone : RequestRecord::Client::kWaited);
   Finish(error.has_value() ? ToStatus(*error) : grpc::Status::OK);
 }
 

@@ -44,8 +44,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public std::enable_shar
   const grpc::ByteBuffer* const message_;
   grpc::ByteBuffer* const answer_;
   const GrpcCaller caller_;
+  std::shared_ptr<void> hold_;       // the answer's, until it is delivered
   std::shared_ptr<UnaryCall> self_;  // until OnDone
-  std::shared_ptr<void> hold_;       // see server::Reply: as long
 
   std::mutex mutex_;
   bool gone_ = false;                  // guarded by mutex_: the client is, or its time is up
