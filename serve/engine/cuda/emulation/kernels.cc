@@ -1,0 +1,12 @@
+// All kernels, for the emulation.
+#include "serve/engine/cuda/kernels/activate.inl"
+#include "serve/engine/cuda/kernels/add_norm.inl"
+#include "serve/engine/cuda/kernels/attention_mma.inl"
+#include "serve/engine/cuda/kernels/attention_reference.inl"
+#include "serve/engine/cuda/kernels/convert.inl"
+#include "serve/engine/cuda/kernels/dense.inl"
+#include "serve/engine/cuda/kernels/embed.inl"
+#include "serve/engine/cuda/kernels/finish_rows.inl"
+#include "serve/engine/cuda/kernels/pool.inl"
+#include "serve/engine/cuda/kernels/token_vectors.inl"
+#include "serve/engine/cuda/kernels/token_weights.inl"

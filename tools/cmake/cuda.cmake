@@ -1,0 +1,16 @@
+# NVIDIA's compiler, from TRELLIS_CUDA_TOOLKIT. Architectures and compiler have to be known before the language is: nvcc 13 no
+# longer has what CMake 3.25 tries by itself. find_package(CUDAToolkit) is not for us: that CMake's looks for a library that
+# CUDA 13 no longer has.
+if(NOT EXISTS ${TRELLIS_CUDA_TOOLKIT}/bin/nvcc)
+  message(FATAL_ERROR "TRELLIS_CUDA_TOOLKIT: ${TRELLIS_CUDA_TOOLKIT} has no bin/nvcc; tools/fetch_cuda makes one")
+endif()
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # code for A100 and H100 or H200; what is newer compiles the PTX when it starts
+endif()
+if(NOT DEFINED CMAKE_CUDA_COMPILER)
+  set(CMAKE_CUDA_COMPILER ${TRELLIS_CUDA_TOOLKIT}/bin/nvcc)
+endif()
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+enable_language(CUDA)
