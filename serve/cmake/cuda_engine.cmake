@@ -1,0 +1,21 @@
+# The CUDA engine without its kernels (cuda_kernels.cmake): what needs no GPU and no toolkit; the GPU that is none, for the
+# tests; and with TRELLIS_CUDA the real one, by the runtime, which g++ compiles.
+file(GLOB sources CONFIGURE_DEPENDS engine/cuda/*.cc)
+list(FILTER sources EXCLUDE REGEX "/cuda_device\\.cc$")
+add_library(trellis_cuda STATIC ${sources})
+target_include_directories(trellis_cuda PUBLIC ${PROJECT_SOURCE_DIR})
+target_link_libraries(trellis_cuda PUBLIC trellis_engine absl::inlined_vector
+  PRIVATE absl::strings Threads::Threads ${CMAKE_DL_LIBS})
+
+if(TRELLIS_TESTS)
+  file(GLOB sources CONFIGURE_DEPENDS engine/cuda/fake/*.cc)
+  add_library(trellis_cuda_fake STATIC ${sources})
+  target_link_libraries(trellis_cuda_fake PUBLIC trellis_cuda PRIVATE absl::strings)
+endif()
+
+if(TRELLIS_CUDA)
+  add_library(trellis_cuda_device STATIC engine/cuda/cuda_device.cc)
+  target_include_directories(trellis_cuda_device SYSTEM PRIVATE ${TRELLIS_CUDA_TOOLKIT}/include)
+  target_link_libraries(trellis_cuda_device PUBLIC trellis_cuda
+    PRIVATE ${TRELLIS_CUDA_TOOLKIT}/lib/libcudart_static.a absl::strings Threads::Threads ${CMAKE_DL_LIBS} rt)
+endif()
