@@ -36,6 +36,7 @@ ROOMS = [  # first match decides
     (r"src/load\.cc$", "load", FORMAT + PUBLIC + ["absl/"]),
     (r"src/[^/]*$", "tokenizer", PUBLIC + TEXT + TRIE + STAGE + ["trellis/internal/", r"src/", "absl/"]),
     (r"serve/engine/cuda/(kernels|emulation)/", "engine's kernels", ["serve/engine/cuda/", "cuda"]),
+    (r"serve/engine/cuda/cuda_device", "engine's GPU", [*ENGINE, "cuda_runtime_api.h"]),
     (r"serve/engine/", "engine", ENGINE),
     (r"serve/model/", "model", ["serve/model/", "serve/engine/", *PUBLIC, "absl/", "simdjson"]),
     (r"serve/server/(grpc|metrics)_", "server's face", ["serve/server/", "serve/engine/engine.h", *WIRE, "absl/"]),
