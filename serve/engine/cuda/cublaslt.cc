@@ -137,7 +137,8 @@ int CublasLt::Choose(Plan& plan) {
   };
   set(lt::kMaxWorkspaceBytes, kGemmWorkspaceBytes);
   set(lt::kReductionSchemes, uint32_t{lt::kReduceComputeType});
-  // Every buffer of ours begins at a multiple of kAlignment, and a row of an arena at one of 16 bytes.
+  // Of where a matrix begins; how far its rows are apart, the layouts say. Buffers begin at multiples of
+  // kAlignment.
   for (const int operand : {lt::kMinAlignmentA, lt::kMinAlignmentB, lt::kMinAlignmentC, lt::kMinAlignmentD}) {
     set(operand, uint32_t{16});
   }

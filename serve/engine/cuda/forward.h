@@ -1,5 +1,4 @@
-// A model as kernels on a device. The pipeline around it (pipeline.h) knows none of them; CudaModel is the
-// one for encoders.
+// A model as kernels on a device. The pipeline around it (pipeline.h) knows none of them.
 #ifndef TRELLIS_SERVE_ENGINE_CUDA_FORWARD_H_
 #define TRELLIS_SERVE_ENGINE_CUDA_FORWARD_H_
 
