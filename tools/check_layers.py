@@ -23,7 +23,8 @@ VALUES = ["trellis/encoding.h", "trellis/scratch.h", "trellis/spec.h", "trellis/
 ENGINE = ["serve/engine/", "absl/", "simdjson", "oneapi/"]
 WIRE = ["serve/proto/", "trellis/v1/", "tei/v1/", "grpc", "google/protobuf/", "prometheus/"]
 # A gateway hands the batching server's own requests on, which are plain values that engine.h names; no engine is in sight.
-GATEWAY = ["serve/gateway/", "serve/model/", "serve/server/request.h", "serve/server/server.h", "serve/engine/engine.h", *PUBLIC, "absl/"]
+GATEWAY = ["serve/gateway/", "serve/model/", "serve/server/request.h", "serve/server/server.h", "serve/engine/engine.h", *PUBLIC,
+           "trellis/internal/text/utf8.h", "absl/"]
 TESTING = ["gtest/", "gmock/", "absl/", "simdjson", "tests/reference/"]
 
 ROOMS = [  # first match decides

@@ -10,25 +10,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "serve/server/grpc_wire.h"
 
 namespace trellis::gateway {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "values are taken from the wire as they lie there");
-
-v1::Task ToWire(engine::Task task) {
-  switch (task) {
-    case engine::Task::kEmbed:
-      return v1::TASK_EMBED;
-    case engine::Task::kEmbedAll:
-      return v1::TASK_EMBED_ALL;
-    case engine::Task::kSparse:
-      return v1::TASK_SPARSE;
-    case engine::Task::kClassify:
-      return v1::TASK_CLASSIFY;
-  }
-  return v1::TASK_UNSPECIFIED;
-}
 
 v1::Pooling ToWire(engine::Pooling pooling) {
   switch (pooling) {
@@ -82,7 +69,7 @@ v1::InferRequest ToWire(const server::Request& request) {
   // A client's rows all want the same.
   const engine::RowTask& task = request.rows.front();
   v1::RowTask* const wanted = wire.add_tasks();
-  wanted->set_task(ToWire(task.task));
+  wanted->set_task(server::ToWire(task.task));
   wanted->set_pooling(ToWire(task.pooling));
   wanted->set_normalize(task.normalize == engine::Normalize::kL2 ? v1::NORMALIZE_L2 : v1::NORMALIZE_NONE);
   wanted->set_dimensions(task.dimensions);

@@ -1,29 +1,12 @@
 #include "serve/gateway/utf8_text.h"
 
+#include "trellis/internal/text/utf8.h"
+
 namespace trellis::gateway {
 
 size_t Utf8SequenceBytes(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  size_t bytes = 0;
-  unsigned char least = 0x80, most = 0xbf;  // of the second byte
-  if (lead >= 0xc2 && lead <= 0xdf) {
-    bytes = 2;
-  } else if (lead >= 0xe0 && lead <= 0xef) {
-    bytes = 3;
-    if (lead == 0xe0) least = 0xa0;  // no overlong ones
-    if (lead == 0xed) most = 0x9f;   // no surrogates
-  } else if (lead >= 0xf0 && lead <= 0xf4) {
-    bytes = 4;
-    if (lead == 0xf0) least = 0x90;
-    if (lead == 0xf4) most = 0x8f;
-  }
-  if (bytes == 0 || text.size() < bytes || byte(1) < least || byte(1) > most) return 0;
-  for (size_t i = 2; i < bytes; ++i) {
-    if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
-  }
-  return bytes;
+  const internal::Decoded decoded = internal::DecodeUtf8(text);
+  return decoded.well_formed ? decoded.length : 0;
 }
 
 std::string Utf8Text(std::string_view bytes) {

@@ -10,6 +10,7 @@
 #include "serve/server/answer_bytes.h"
 #include "serve/server/grpc_reply.h"
 #include "serve/server/grpc_request.h"
+#include "serve/server/grpc_wire.h"
 
 namespace trellis::server {
 namespace {
@@ -33,20 +34,6 @@ absl::Status CheckReplyFits(const engine::EngineLimits& engine, const Request& r
   return absl::InvalidArgumentError(absl::StrCat("the answer would have about ", bytes,
                                                  " bytes, more than the ", max_bytes,
                                                  " of a reply: send fewer rows at once"));
-}
-
-v1::Task ToWire(engine::Task task) {
-  switch (task) {
-    case engine::Task::kEmbed:
-      return v1::TASK_EMBED;
-    case engine::Task::kEmbedAll:
-      return v1::TASK_EMBED_ALL;
-    case engine::Task::kSparse:
-      return v1::TASK_SPARSE;
-    case engine::Task::kClassify:
-      return v1::TASK_CLASSIFY;
-  }
-  return v1::TASK_UNSPECIFIED;
 }
 
 // A call that is here without a message: it was given up, or its time was up, before the message had arrived;
