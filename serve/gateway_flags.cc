@@ -1,6 +1,7 @@
 #include "serve/gateway_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <iostream>
 #include <limits>
 #include <set>
@@ -193,6 +194,12 @@ ParsedGatewayFlags ParseGatewayFlags(int argc, char** argv) {
     const std::set<std::string> different(flags.backends.begin(), flags.backends.end());
     if (different.size() < flags.backends.size())
       throw CLI::ValidationError("--backend", "an address twice, expected different ones");
+    // CLI11 takes a variable that is empty for one that is not set; of these that would open the door.
+    for (const char* name : {"--api-key", "--tls-cert", "--tls-key"}) {
+      const char* value = std::getenv(EnvironmentName(name).c_str());
+      if (value != nullptr && *value == '\0')
+        throw CLI::ValidationError(EnvironmentName(name), "empty, expected a value, or no such variable");
+    }
     // An empty key, as an unset variable in a script gives it, would let everybody in who sends one.
     for (const std::string& api_key : flags.api_keys) {
       if (api_key.empty()) throw CLI::ValidationError("--api-key", "empty, expected a key");

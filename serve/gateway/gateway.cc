@@ -71,7 +71,7 @@ void Gateway::AddCors(const HttpRequest& request, HttpResponse& response) const 
   response.headers.emplace_back("Access-Control-Expose-Headers", "x-request-id");
   if (request.method != "OPTIONS") return;
   response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST");
-  response.headers.emplace_back("Access-Control-Allow-Headers", "authorization, content-type, x-request-id");
+  response.headers.emplace_back("Access-Control-Allow-Headers", "authorization, content-type, x-request-id, *");
   response.headers.emplace_back("Access-Control-Max-Age", "86400");
 }
 

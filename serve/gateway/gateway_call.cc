@@ -1,6 +1,7 @@
 #include "serve/gateway/gateway_call.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "serve/gateway/chunks.h"
@@ -8,6 +9,9 @@
 
 namespace trellis::gateway {
 namespace {
+
+// By then a batch or two have left the replica's queue.
+constexpr std::chrono::milliseconds kAskAgain{20};
 
 size_t BytesOf(const RowInput& input) {
   if (const auto* text = std::get_if<std::string_view>(&input)) return text->size();
@@ -57,7 +61,7 @@ bool PlannedCall::cancelled() {
 }
 
 void PlannedCall::Plan(RowEncoder& encoder) {
-  if (cancelled()) return Fail({Fault::kNotReady, "the client is gone"});
+  if (const auto needless = Needless()) return Fail(*needless);
   const ReplicaModel* replica_model = gateway_.replica_.model();
   if (replica_model == nullptr) return Fail({Fault::kNotReady, "the model is being loaded"});
   model_.emplace(gateway_.Model(*replica_model));
@@ -70,19 +74,44 @@ void PlannedCall::Plan(RowEncoder& encoder) {
   record_.inputs = work_.inputs.size();
   encoding_since_ = Clock::now();
   bounds_ = SliceInputs(work_.inputs);
-  const size_t slices = bounds_.size() - 1;
-  slices_.resize(slices);
-  slices_left_ = slices;
-  for (size_t s = 1; s < slices; ++s)
-    gateway_.pool_.Post([self = Self(), s](RowEncoder& other) { self->EncodeSlice(other, s); });
-  EncodeSlice(encoder, 0);
+  num_slices_ = bounds_.size() - 1;
+  slices_.resize(num_slices_);
+  slices_left_ = num_slices_;
+  for (size_t others = std::min(num_slices_, gateway_.pool_.threads()) - 1; others > 0; --others)
+    gateway_.pool_.Post([self = Self()](RowEncoder& other) { self->EncodeNext(other); });
+  EncodeNext(encoder);
+}
+
+PlannedCall::Clock::time_point PlannedCall::Deadline() const {
+  return std::min(asked_.deadline, asked_.arrived + gateway_.options_.policy.timeout);
+}
+
+std::optional<ApiError> PlannedCall::Needless() {
+  if (cancelled()) return ApiError{Fault::kNotReady, "the client is gone"};
+  if (Clock::now() >= Deadline()) return ApiError{Fault::kDeadline, "not answered in time"};
+  return std::nullopt;
+}
+
+void PlannedCall::EncodeNext(RowEncoder& encoder) {
+  const size_t slice = next_slice_++;
+  if (slice >= num_slices_) return;
+  EncodeSlice(encoder, slice);
+  if (--slices_left_ == 0) return Send();
+  if (next_slice_ < num_slices_)
+    gateway_.pool_.Post([self = Self()](RowEncoder& other) { self->EncodeNext(other); });
 }
 
 void PlannedCall::EncodeSlice(RowEncoder& encoder, size_t slice) {
   Slice& made = slices_[slice];
-  for (size_t i = bounds_[slice]; i < bounds_[slice + 1] && !made.error.has_value(); ++i)
-    made.error = encoder.Append(work_.inputs[i], i, work_.rules, made.rows);
-  if (--slices_left_ == 0) Send();
+  for (size_t i = bounds_[slice]; i < bounds_[slice + 1] && !made.error.has_value(); ++i) {
+    if (slice > first_wrong_) return;  // the first wrong input is the one that is named
+    made.error = Needless();
+    if (!made.error.has_value()) made.error = encoder.Append(work_.inputs[i], i, work_.rules, made.rows);
+  }
+  if (!made.error.has_value()) return;
+  size_t first = first_wrong_;
+  while (slice < first && !first_wrong_.compare_exchange_weak(first, slice)) {
+  }
 }
 
 void PlannedCall::Send() {
@@ -96,15 +125,17 @@ void PlannedCall::Send() {
   record_.cu_seqlens = rows_.cu_seqlens;
   record_.tokens = rows_.cu_seqlens.back();
   record_.truncated = rows_.truncated;
+  Ask();
+}
+
+void PlannedCall::Ask() {
   const ReplicaModel& replica = *gateway_.replica_.model();
   ChunkLimits limits{replica.max_batch_tokens, static_cast<size_t>(replica.limits.max_batch_rows)};
   if (replica.max_request_tokens > 0)
     limits.max_tokens = std::min(limits.max_tokens, replica.max_request_tokens);
   std::vector<ReplicaRequest> chunks = SplitByTokens(rows_, work_.task, limits);
-  const Clock::time_point deadline =
-      std::min(asked_.deadline, asked_.arrived + gateway_.options_.policy.timeout);
   for (ReplicaRequest& chunk : chunks) {
-    chunk.deadline = deadline;
+    chunk.deadline = Deadline();
     chunk.origin = asked_.origin;
   }
   const std::shared_ptr<Dispatch> dispatch =
@@ -125,6 +156,11 @@ void PlannedCall::Send() {
 void PlannedCall::Write(Dispatch::Outcome outcome) {
   record_.queue = outcome.timings.queue;
   record_.inference = outcome.timings.forward;
+  if (outcome.status.code() == absl::StatusCode::kResourceExhausted &&
+      asked_.full_queue == Asked::FullQueue::kWaits) {
+    if (const auto needless = Needless()) return Fail(*needless);
+    return gateway_.pool_.PostAfter(kAskAgain, [self = Self()](RowEncoder&) { self->Ask(); });
+  }
   if (!outcome.status.ok()) return Fail(FromReplica(outcome.status));
   const RowCosts costs{Characters(work_.inputs), rows_.cu_seqlens.back(), Clock::now() - asked_.arrived,
                        record_.tokenization,     record_.queue,           record_.inference};

@@ -43,6 +43,8 @@ class PlannedCall final : public GatewayCall {
     std::shared_ptr<const Origin> origin;  // may be null
     Clock::time_point arrived = Clock::now();
     Clock::time_point deadline = Clock::time_point::max();  // the client's, beside the gateway's own
+    // Of the replica: refused at once, or asked again until the deadline.
+    enum class FullQueue : uint8_t { kRefused, kWaits } full_queue = FullQueue::kRefused;
   };
   // Called exactly once, on a worker. The record lacks what only the face knows: status and length. It is the
   // face's to tell.
@@ -58,8 +60,14 @@ class PlannedCall final : public GatewayCall {
   std::shared_ptr<PlannedCall> Self() { return std::static_pointer_cast<PlannedCall>(shared_from_this()); }
   bool cancelled();
   void Plan(RowEncoder& encoder);
+  Clock::time_point Deadline() const;
+  // Why what is left need not be done, if it need not.
+  std::optional<ApiError> Needless();
+  // One slice, and then the next one behind whatever others have posted meanwhile.
+  void EncodeNext(RowEncoder& encoder);
   void EncodeSlice(RowEncoder& encoder, size_t slice);
   void Send();
+  void Ask();
   void Write(Dispatch::Outcome outcome);
   void Fail(const ApiError& error);
   void Finish(Result<CallAnswer> answer);
@@ -77,7 +85,9 @@ class PlannedCall final : public GatewayCall {
     std::optional<ApiError> error;
   };
   std::vector<Slice> slices_;
-  std::atomic<size_t> slices_left_{0};
+  size_t num_slices_ = 0;
+  std::atomic<size_t> next_slice_{0}, slices_left_{0};
+  std::atomic<size_t> first_wrong_{static_cast<size_t>(-1)};  // slice
   EncodedRows rows_;
   Clock::time_point encoding_since_;
 

@@ -17,22 +17,22 @@ const ApiError kShuttingDown{Fault::kNotReady, "the server is shutting down"};
 
 }  // namespace
 
-MessagePipe::MessagePipe(Gateway& gateway, LiveCalls& live, const TeiMethod& method, GrpcCaller caller,
+MessagePipe::MessagePipe(Gateway& gateway, std::shared_ptr<LiveCalls> live, const TeiMethod& method, GrpcCaller caller,
                          size_t most)
-    : gateway_(gateway), live_(live), method_(method), caller_(std::move(caller)), most_(most) {
-  live_.Begin();
+    : gateway_(gateway), live_(std::move(live)), method_(method), caller_(std::move(caller)), most_(most) {
+  live_->Begin();
 }
 
 void MessagePipe::Begin() {
   std::optional<ApiError> refused = AdmitCaller(gateway_, caller_);
-  if (!refused.has_value() && !live_.BeginLasting(this)) refused = kShuttingDown;
+  if (!refused.has_value() && !live_->BeginLasting(this)) refused = kShuttingDown;
   if (refused.has_value()) TellOfCall(gateway_, caller_.record, refused, 0, RequestRecord::Client::kWaited);
   const std::lock_guard lock(mutex_);
   failure_ = std::move(refused);
   AdvanceLocked();
 }
 
-void MessagePipe::Done() { live_.EndLasting(this); }
+void MessagePipe::Done() { live_->EndLasting(this); }
 
 void MessagePipe::Close() {
   const std::lock_guard lock(mutex_);
@@ -81,6 +81,7 @@ void MessagePipe::Placed(uint64_t number, const grpc::ByteBuffer& message, serve
   asked.origin = caller_.origin;
   asked.arrived = arrived;
   asked.deadline = caller_.deadline;
+  asked.full_queue = PlannedCall::Asked::FullQueue::kWaits;
   const auto call = std::make_shared<PlannedCall>(
       gateway_, std::move(asked),
       [self = shared_from_this(), number](Result<CallAnswer> answer, const RequestRecord& record) {
@@ -124,6 +125,9 @@ void MessagePipe::Keep(uint64_t number, Result<CallAnswer> answer) {
   if (answer.ok()) {
     answered_once_ = true;
     largest_ = std::max(largest_, answer->body.size());
+    // What waits for its turn is bounded here. Were it held at the replica too, it could take the room that
+    // the message before it needs.
+    answer->hold = nullptr;
   }
   message.answer = std::move(answer);
   message.call = nullptr;

@@ -24,8 +24,9 @@ namespace trellis::gateway {
 class MessagePipe : public LastingCall, public std::enable_shared_from_this<MessagePipe> {
  public:
   // `most`: messages under way, from reading until the answer is out.
-  MessagePipe(Gateway& gateway, LiveCalls& live, const TeiMethod& method, GrpcCaller caller, size_t most);
-  ~MessagePipe() override { live_.End(); }
+  MessagePipe(Gateway& gateway, std::shared_ptr<LiveCalls> live, const TeiMethod& method, GrpcCaller caller,
+              size_t most);
+  ~MessagePipe() override { live_->End(); }
 
   // The stream is there: it is read, or refused.
   void Begin();
@@ -68,7 +69,7 @@ class MessagePipe : public LastingCall, public std::enable_shared_from_this<Mess
   void AdvanceLocked();
 
   Gateway& gateway_;
-  LiveCalls& live_;
+  const std::shared_ptr<LiveCalls> live_;  // a worker may be the last to hold us, when the listener is gone
   const TeiMethod& method_;
   const GrpcCaller caller_;
   const size_t most_;

@@ -23,13 +23,11 @@ void BidiCall::OnReadDone(bool ok) { ok ? Arrived(message_) : NoMoreArrive(); }
 
 MessagePipe::Delivery BidiCall::Deliver(CallAnswer answer) {
   answer_ = BufferOf(std::move(answer.body));
-  hold_ = std::move(answer.hold);
   StartWrite(&answer_);
   return Delivery::kUnderWay;
 }
 
 void BidiCall::OnWriteDone(bool ok) {
-  hold_ = nullptr;
   if (!ok) Gone();
   Delivered();
 }

@@ -17,7 +17,7 @@ struct TeiFace {
   Gateway& gateway;
   size_t max_parallel;  // messages of a stream that are under way
   size_t max_bytes;     // of the texts of one RerankStream
-  LiveCalls live = {};
+  std::shared_ptr<LiveCalls> live = std::make_shared<LiveCalls>();
 };
 
 // An answer for each message. Belongs to itself.
@@ -38,7 +38,6 @@ class BidiCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::By
   void End(const std::optional<ApiError>& error) override;
 
   grpc::ByteBuffer message_, answer_;  // gRPC's while it reads and writes
-  std::shared_ptr<void> hold_;         // of the answer that is being written
   std::shared_ptr<BidiCall> self_;     // until OnDone
 };
 

@@ -89,13 +89,13 @@ GrpcTeiListener::GrpcTeiListener(const GrpcOptions& options, Gateway& gateway)
 
 void GrpcTeiListener::AnnounceEnd() {
   health_.Refresh();
-  face_.live.CloseLasting();
+  face_.live->CloseLasting();
 }
 
 bool GrpcTeiListener::Stop(milliseconds limit) {
   if (port_ == nullptr || !port_->serves()) return true;
   AnnounceEnd();
-  const bool delivered = face_.live.WaitForNone(limit) == 0;
+  const bool delivered = face_.live->WaitForNone(limit) == 0;
   health_.Close(kWatchersGrace);
   port_->Stop();
   return delivered;

@@ -13,7 +13,7 @@ const ApiError kGone{Fault::kNotReady, "the client is gone"};
 
 }  // namespace
 
-grpc::ServerUnaryReactor* UnaryCall::Start(Gateway& gateway, LiveCalls& live, const TeiMethod& method,
+grpc::ServerUnaryReactor* UnaryCall::Start(Gateway& gateway, std::shared_ptr<LiveCalls> live, const TeiMethod& method,
                                            grpc::CallbackServerContext* context,
                                            const grpc::ByteBuffer* message, grpc::ByteBuffer* answer) {
   const auto call = std::make_shared<UnaryCall>(gateway, live, method, context, message, answer);
@@ -22,17 +22,17 @@ grpc::ServerUnaryReactor* UnaryCall::Start(Gateway& gateway, LiveCalls& live, co
   return call.get();
 }
 
-UnaryCall::UnaryCall(Gateway& gateway, LiveCalls& live, const TeiMethod& method,
+UnaryCall::UnaryCall(Gateway& gateway, std::shared_ptr<LiveCalls> live, const TeiMethod& method,
                      grpc::CallbackServerContext* context, const grpc::ByteBuffer* message,
                      grpc::ByteBuffer* answer)
     : gateway_(gateway),
-      live_(live),
+      live_(std::move(live)),
       method_(method),
       context_(context),
       message_(message),
       answer_(answer),
       caller_(CallerOf(*context, method.path)) {
-  live_.Begin();
+  live_->Begin();
 }
 
 void UnaryCall::Begin() {
@@ -56,6 +56,8 @@ void UnaryCall::Placed(RequestSlots::Taken taken) {
   asked.origin = caller_.origin;
   asked.arrived = caller_.arrived;
   asked.deadline = caller_.deadline;
+  if (method_.full_house == TeiMethod::FullHouse::kWaits)
+    asked.full_queue = PlannedCall::Asked::FullQueue::kWaits;
   const auto call = std::make_shared<PlannedCall>(
       gateway_, std::move(asked),
       [self = shared_from_this()](Result<CallAnswer> answer, const RequestRecord& record) {

@@ -18,13 +18,13 @@ namespace trellis::gateway {
 class UnaryCall final : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<UnaryCall> {
  public:
   // `message` and `answer` are gRPC's, until Finish. What is returned belongs to itself.
-  static grpc::ServerUnaryReactor* Start(Gateway& gateway, LiveCalls& live, const TeiMethod& method,
+  static grpc::ServerUnaryReactor* Start(Gateway& gateway, std::shared_ptr<LiveCalls> live, const TeiMethod& method,
                                          grpc::CallbackServerContext* context,
                                          const grpc::ByteBuffer* message, grpc::ByteBuffer* answer);
 
-  UnaryCall(Gateway& gateway, LiveCalls& live, const TeiMethod& method, grpc::CallbackServerContext* context,
+  UnaryCall(Gateway& gateway, std::shared_ptr<LiveCalls> live, const TeiMethod& method, grpc::CallbackServerContext* context,
             const grpc::ByteBuffer* message, grpc::ByteBuffer* answer);
-  ~UnaryCall() override { live_.End(); }
+  ~UnaryCall() override { live_->End(); }
 
   void OnCancel() override;
   void OnDone() override;
@@ -38,7 +38,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public std::enable_shar
   bool gone();
 
   Gateway& gateway_;
-  LiveCalls& live_;
+  const std::shared_ptr<LiveCalls> live_;  // a worker may be the last to hold us, when the listener is gone
   const TeiMethod& method_;
   grpc::CallbackServerContext* const context_;
   const grpc::ByteBuffer* const message_;

@@ -28,11 +28,30 @@ void WorkerPool::Post(Work work) {
   posted_.notify_one();
 }
 
+void WorkerPool::PostAfter(std::chrono::milliseconds delay, Work work) {
+  {
+    const std::lock_guard lock(mutex_);
+    later_.emplace(std::chrono::steady_clock::now() + delay, std::move(work));
+  }
+  posted_.notify_one();  // who waits, waits too long now
+}
+
+void WorkerPool::QueueWhatIsDueLocked() {
+  while (!later_.empty() && (ending_ || later_.begin()->first <= std::chrono::steady_clock::now())) {
+    queue_.push_back(std::move(later_.begin()->second));
+    later_.erase(later_.begin());
+  }
+}
+
 void WorkerPool::Run(RowEncoder& encoder) {
   std::unique_lock lock(mutex_);
   while (true) {
-    posted_.wait(lock, [this] { return ending_ || !queue_.empty(); });
-    if (queue_.empty()) return;
+    QueueWhatIsDueLocked();
+    if (queue_.empty()) {
+      if (ending_) return;
+      later_.empty() ? posted_.wait(lock) : void(posted_.wait_until(lock, later_.begin()->first));
+      continue;
+    }
     {
       const Work work = std::move(queue_.front());
       queue_.pop_front();

@@ -5,10 +5,12 @@
 #ifndef TRELLIS_SERVE_GATEWAY_WORKER_POOL_H_
 #define TRELLIS_SERVE_GATEWAY_WORKER_POOL_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -29,14 +31,18 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
 
   void Post(Work work);
+  // At the end of the pool at once, whatever is left of `delay`.
+  void PostAfter(std::chrono::milliseconds delay, Work work);
   size_t threads() const { return threads_.size(); }
 
  private:
   void Run(RowEncoder& encoder);
+  void QueueWhatIsDueLocked();
 
   std::mutex mutex_;
   std::condition_variable posted_;
   std::deque<Work> queue_;  // guarded by mutex_
+  std::multimap<std::chrono::steady_clock::time_point, Work> later_;  // guarded by mutex_
   bool ending_ = false;     // guarded by mutex_
   std::vector<std::unique_ptr<RowEncoder>> encoders_;
   std::vector<std::thread> threads_;

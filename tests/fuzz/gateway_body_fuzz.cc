@@ -49,7 +49,7 @@ Tokenizer MakeTokenizer() {
   spec.model.unk_id = 3;
   spec.pre_tokenizers = {trellis::WhitespaceSplitPreTokenizer{}, trellis::MetaspacePreTokenizer{}};
   spec.decoders = {trellis::MetaspaceDecoder{}};
-  const trellis::TemplateSpecial begin{.ids = {0}}, end{.ids = {2}};
+  const trellis::TemplateSpecial begin{{0}, pieces[0], 0}, end{{2}, pieces[2], 0};
   spec.post_processor.single = {begin, trellis::TemplateSequence{}, end};
   spec.post_processor.pair = {begin,
                               trellis::TemplateSequence{},

@@ -96,6 +96,14 @@ TEST(GatewayProgram, WrongUsageEndsIt) {
   expect(Arguments("tiny-bert", {"--tls-cert", "x"}), "--tls-key", 2);
   expect(Arguments("tiny-bert", {"--tls-cert", "none.pem", "--tls-key", "none.pem"}), "none.pem", 2);
   expect(Arguments("tiny-bert", {"--hostname", "192.0.2.1"}), "192.0.2.1", 1);
+  const auto expect_of_variable = [](const std::string& variable, const std::string& said) {
+    RunningServer program(Arguments("tiny-bert"), {variable});
+    EXPECT_FALSE(program.ReadUntil(said).empty()) << program.said();
+    EXPECT_EQ(program.Wait(), 2) << said;
+  };
+  // As a script with an unset variable gives it: not for everybody to come in.
+  expect_of_variable("TRELLIS_API_KEY=", "TRELLIS_API_KEY: empty");
+  expect_of_variable("TRELLIS_TLS_CERT=", "TRELLIS_TLS_CERT: empty");
   expect(Arguments("tiny-bert", {"--shield", "perhaps"}), "\"perhaps\", expected true or false", 2);
   expect(Arguments("tiny-bert", {"--grpc-port", "70000"}), "--grpc-port", 2);
   expect({"--help"}, "TRELLIS_MAX_BATCH_TOKENS", 0);

@@ -248,5 +248,20 @@ TEST(Gateway, ARequestThatIsOutOfTimeIsToldSo) {
   ExpectOpenAiError(tiny.Post("/v1/embeddings", R"({"input":"a"})"), 504, "timeout_error", "timeout");
 }
 
+// A query is tokenized with each of its documents: when time is up, or an input is wrong, the rest is left.
+// If it were not, this would take minutes.
+TEST(Gateway, NobodyTokenizesWhatNobodyWillGet) {
+  std::string documents = "\"a\"";
+  for (int i = 1; i < 512; ++i) documents += ",\"a\"";
+  const std::string query = "\"query\":\"" + std::string(1'000'000, 'x') + "\",";
+  const auto ask = [&](const char* path, const char* field, std::chrono::milliseconds timeout) {
+    TinyGateway tiny("tiny-reranker", [&](TestOptions& options) { options.gateway.policy.timeout = timeout; });
+    tiny.Open();
+    return tiny.Post(path, "{" + query + "\"" + field + "\":[" + documents + "]}");
+  };
+  ExpectTeiError(ask("/rerank", "texts", std::chrono::milliseconds(500)), 504, "Backend");
+  EXPECT_EQ(ask("/v1/rerank", "documents", std::chrono::minutes(5)).status, 400);
+}
+
 }  // namespace
 }  // namespace trellis::gateway

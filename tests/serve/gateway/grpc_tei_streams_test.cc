@@ -222,6 +222,24 @@ TEST(GrpcStream, FewMessagesAreUnderWayBeforeAnAnswerSaysHowLongAnswersAre) {
   ExpectUnderWay(tiny, 100, 32);
 }
 
+// Its messages are more than the replica's queue holds at a time; nothing is lost for that.
+TEST(GrpcStream, AQueueThatIsFullIsWaitedFor) {
+  TinyGrpc tiny("tiny-bert", [](TestOptions& options) {
+    options.server.max_batch_tokens = 64;
+    options.server.max_queued_tokens = 64;
+  });
+  tiny.Open();
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "a ";
+  tei::v1::EmbedRequest request = Of(text);
+  request.set_truncate(true);
+  grpc::ClientContext call;
+  const auto told = Converse<tei::v1::EmbedResponse>(tiny.embed->EmbedStream(&call),
+                                                     std::vector<tei::v1::EmbedRequest>(200, request));
+  EXPECT_TRUE(told.status.ok()) << told.status.error_message();
+  EXPECT_EQ(told.answer.size(), 200u);
+}
+
 TEST(GrpcPlaces, UnaryCallsAreRefusedAndStreamsAndRerankWait) {
   TinyGrpc tiny("tiny-reranker", [](TestOptions& options) { options.gateway.max_concurrent_requests = 1; });
   tiny.Open();
