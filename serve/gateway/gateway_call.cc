@@ -95,10 +95,12 @@ std::optional<ApiError> PlannedCall::Needless() {
 void PlannedCall::EncodeNext(RowEncoder& encoder) {
   const size_t slice = next_slice_++;
   if (slice >= num_slices_) return;
+  // Another may send the answer before we are out of here. The pool outlives its workers, the gateway does not.
+  WorkerPool& pool = gateway_.pool_;
   EncodeSlice(encoder, slice);
   if (--slices_left_ == 0) return Send();
   if (next_slice_ < num_slices_)
-    gateway_.pool_.Post([self = Self()](RowEncoder& other) { self->EncodeNext(other); });
+    pool.Post([self = Self()](RowEncoder& other) { self->EncodeNext(other); });
 }
 
 void PlannedCall::EncodeSlice(RowEncoder& encoder, size_t slice) {
