@@ -49,7 +49,12 @@ void WorkerPool::Run(RowEncoder& encoder) {
     QueueWhatIsDueLocked();
     if (queue_.empty()) {
       if (ending_) return;
-      later_.empty() ? posted_.wait(lock) : void(posted_.wait_until(lock, later_.begin()->first));
+      if (later_.empty()) {
+        posted_.wait(lock);
+      } else {
+        const auto next = later_.begin()->first;  // a copy: another worker may take it meanwhile
+        posted_.wait_until(lock, next);
+      }
       continue;
     }
     {
