@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -165,10 +166,10 @@ absl::Status CheckNormalizers(const TokenizerSpec& spec) {
   return absl::OkStatus();
 }
 
-absl::Status CheckReplacement(const std::string& field, const std::string& replacement) {
-  const bool one = !replacement.empty() && internal::DecodeUtf8(replacement).well_formed &&
-                   internal::DecodeUtf8(replacement).length == replacement.size();
-  if (!one) return Invalid(field + ".replacement", Quoted(replacement), "exactly one character");
+absl::Status CheckOneCharacter(const std::string& field, const std::string& text) {
+  const bool one = !text.empty() && internal::DecodeUtf8(text).well_formed &&
+                   internal::DecodeUtf8(text).length == text.size();
+  if (!one) return Invalid(field, Quoted(text), "exactly one character");
   return absl::OkStatus();
 }
 
@@ -180,7 +181,7 @@ absl::Status CheckPreTokenizers(const TokenizerSpec& spec) {
   for (size_t i = 0; i < spec.pre_tokenizers.size(); ++i) {
     const auto* metaspace = std::get_if<MetaspacePreTokenizer>(&spec.pre_tokenizers[i]);
     if (metaspace == nullptr) continue;
-    absl::Status status = CheckReplacement(Index("pre_tokenizers", i), metaspace->replacement);
+    absl::Status status = CheckOneCharacter(Index("pre_tokenizers", i) + ".replacement", metaspace->replacement);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -227,18 +228,40 @@ absl::Status CheckPostProcessor(const TokenizerSpec& spec) {
   return CheckTemplate("post_processor.pair", post_processor.pair, limit);
 }
 
+absl::Status CheckReplaceDecoder(const std::string& field, const ReplaceDecoder& replace) {
+  if (replace.is_regex) {
+    return NotSupported(field + ".pattern", "the regular expression " + Quoted(replace.pattern), "a string");
+  }
+  if (replace.pattern.empty()) return NotSupported(field + ".pattern", "\"\"", "a string to replace");
+  for (const auto& [name, text] : {std::pair{".pattern", &replace.pattern}, std::pair{".content", &replace.content}}) {
+    if (!internal::IsWellFormedUtf8(*text)) return Invalid(field + name, "malformed UTF-8", "well-formed UTF-8");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDecoder(const std::string& field, Dialect dialect, const Decoder& decoder) {
+  if (const auto* metaspace = std::get_if<MetaspaceDecoder>(&decoder)) {
+    return CheckOneCharacter(field + ".replacement", metaspace->replacement);
+  }
+  const auto* own = std::get_if<SentencePieceDecoder>(&decoder);
+  if ((own != nullptr) != (dialect == Dialect::kSentencePiece)) {
+    return own != nullptr
+               ? Invalid(field, "SentencePieceDecoder", "none of SentencePiece's in the Hugging Face dialect")
+               : Invalid(field, "a Hugging Face decoder", "SentencePieceDecoder in the SentencePiece dialect");
+  }
+  if (own != nullptr && !own->denormalizer_charsmap.empty()) {
+    return CheckCharsmap(field + ".denormalizer_charsmap", own->denormalizer_charsmap);
+  }
+  if (const auto* replace = std::get_if<ReplaceDecoder>(&decoder)) return CheckReplaceDecoder(field, *replace);
+  if (const auto* strip = std::get_if<StripDecoder>(&decoder)) {
+    return CheckOneCharacter(field + ".content", strip->content);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckDecoders(const TokenizerSpec& spec) {
   for (size_t i = 0; i < spec.decoders.size(); ++i) {
-    const std::string field = Index("decoders", i);
-    absl::Status status;
-    if (const auto* metaspace = std::get_if<MetaspaceDecoder>(&spec.decoders[i])) {
-      status = CheckReplacement(field, metaspace->replacement);
-    } else if (spec.dialect != Dialect::kSentencePiece) {
-      status = Invalid(field, "SentencePieceDecoder", "none of SentencePiece's in the Hugging Face dialect");
-    } else if (const auto* own = std::get_if<SentencePieceDecoder>(&spec.decoders[i]);
-               own != nullptr && !own->denormalizer_charsmap.empty()) {
-      status = CheckCharsmap(field + ".denormalizer_charsmap", own->denormalizer_charsmap);
-    }
+    absl::Status status = CheckDecoder(Index("decoders", i), spec.dialect, spec.decoders[i]);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

@@ -14,40 +14,24 @@
 
 #include "absl/status/status.h"
 #include "src/tokenizer_impl.h"
-#include "trellis/internal/stage/truncation.h"
 
 namespace trellis {
 
 using internal::AddedTokenMatch;
 using internal::AddedTokenMatcher;
 using internal::AddedTokenRule;
-using internal::KeptTokens;
+using internal::CodeOnly;
+using internal::ColumnFits;
+using internal::ColumnsFit;
 using internal::MatchSpecial;
 using internal::PostProcessor;
 using internal::StageResult;
-using internal::TemplateStep;
 using internal::TextSegment;
-using internal::TokenPlace;
 using internal::TokenSink;
 using internal::WordCache;
 using internal::WordPath;
 
 namespace {
-
-// A status without a message does not allocate.
-absl::Status CodeOnly(absl::StatusCode code) { return absl::Status(code, ""); }
-
-absl::StatusCode ToCode(StageResult result) {
-  switch (result) {
-    case StageResult::kOk:
-      return absl::StatusCode::kOk;
-    case StageResult::kNoRoom:
-      return absl::StatusCode::kResourceExhausted;
-    case StageResult::kNoUnk:
-      return absl::StatusCode::kInvalidArgument;
-  }
-  return absl::StatusCode::kInternal;
-}
 
 std::vector<AddedTokenRule> RawRules(const TokenizerSpec& spec) {
   std::vector<AddedTokenRule> rules;
@@ -60,22 +44,10 @@ std::vector<AddedTokenRule> RawRules(const TokenizerSpec& spec) {
   return rules;
 }
 
-// The columns of `buffer` at [at, at + size) get one value or row of tokens.
-void FillColumns(const EncodingBuffer& buffer, size_t at, size_t size, uint8_t type_id, uint8_t special) {
-  if (!buffer.type_ids.empty()) std::fill_n(buffer.type_ids.begin() + static_cast<std::ptrdiff_t>(at), size, type_id);
-  if (!buffer.special_tokens_mask.empty()) {
-    std::fill_n(buffer.special_tokens_mask.begin() + static_cast<std::ptrdiff_t>(at), size, special);
-  }
-}
-
-bool ColumnFits(size_t column, size_t ids) { return column == 0 || column >= ids; }
-
 uint64_t NextId() {
   static std::atomic<uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
 }
-
-constexpr size_t kMaxTextBytes = std::numeric_limits<uint32_t>::max();
 
 }  // namespace
 
@@ -102,9 +74,7 @@ Tokenizer::Impl::Impl(TokenizerSpec spec, const TokenizerOptions& options)
   if (words_ == nullptr || words_->MayNeedPlain()) {
     sentencepiece_ != nullptr ? sentencepiece_->BuildTrie() : plain_.BuildTrie();
   }
-  for (const Decoder& decoder : spec_.decoders) {
-    if (const auto* metaspace = std::get_if<MetaspaceDecoder>(&decoder)) decoder_.emplace(*metaspace);
-  }
+  if (spec_.dialect == Dialect::kHuggingFace) BuildDecoders();
 }
 
 StageResult Tokenizer::Impl::EncodeText(std::string_view text, const EncodeOptions& options, ScratchCarver& carver,
@@ -129,109 +99,38 @@ StageResult Tokenizer::Impl::EncodeText(std::string_view text, const EncodeOptio
   return segment(text.size());
 }
 
-absl::StatusCode Tokenizer::Impl::EncodeRow(const Input& input, const EncodeOptions& options, ScratchCarver& carver,
-                                            WordCache::Memory* cache, const EncodingBuffer& buffer, size_t at, size_t& size,
-                                            size_t& num_truncated) const {
-  const std::string_view second = input.pair.value_or(std::string_view());
-  if (input.text.size() > kMaxTextBytes || second.size() > kMaxTextBytes) return absl::StatusCode::kResourceExhausted;
-  const auto shape = input.pair ? PostProcessor::Shape::kPair : PostProcessor::Shape::kSingle;
-  const auto sink_at = [&](size_t position) {
-    return TokenSink(buffer.ids.data() + position, buffer.offsets.empty() ? nullptr : buffer.offsets.data() + position,
-                     buffer.ids.size() - position);
-  };
-
-  // With truncation: both texts first, into scratch, and how much of them stays.
-  std::span<TokenId> ids[2];
-  std::span<Offset> offsets[2];
-  if (options.truncate != Truncate::kNever) {
-    const size_t added = options.add_special_tokens ? post_processor_.NumAdded(shape) : 0;
-    if (options.max_length < added) return absl::StatusCode::kInvalidArgument;
-    for (int i = 0; i < (input.pair ? 2 : 1); ++i) {
-      const std::string_view text = i == 0 ? input.text : second;
-      const size_t room = MaxTextTokens(text.size());
-      ids[i] = carver.Take<TokenId>(room);
-      offsets[i] = buffer.offsets.empty() ? std::span<Offset>() : carver.Take<Offset>(room);
-      if (ids[i].size() < room || (!buffer.offsets.empty() && offsets[i].size() < room)) {
-        return absl::StatusCode::kResourceExhausted;
-      }
-      TokenSink sink(ids[i].data(), offsets[i].empty() ? nullptr : offsets[i].data(), room);
-      if (const StageResult r = EncodeText(text, options, carver, cache, sink); r != StageResult::kOk) return ToCode(r);
-      ids[i] = ids[i].first(sink.size());
-    }
-    const auto kept = internal::RunTruncation(
-        options.truncate, options.max_length - added, ids[0].size(),
-        input.pair ? std::optional<size_t>(ids[1].size()) : std::nullopt);
-    if (!kept) return absl::StatusCode::kInvalidArgument;
-    for (int i = 0; i < 2; ++i) {
-      const size_t keep = i == 0 ? kept->first : kept->second;
-      const size_t removed = ids[i].size() - keep;
-      const size_t from = options.truncation_side == Side::kLeft ? removed : 0;
-      num_truncated += removed;
-      ids[i] = ids[i].subspan(from, keep);
-      if (!offsets[i].empty()) offsets[i] = offsets[i].subspan(from, keep);
-    }
+WordCache::Memory* Tokenizer::Impl::TakeCache(ScratchCarver& carver) const {
+  if (words_ == nullptr) {
+    carver.SetCacheOwner(id_);  // what follows scribbles over another tokenizer's words
+    return nullptr;
   }
-
-  size = 0;
-  for (const TemplateStep& step : post_processor_.steps(shape)) {
-    TokenSink sink = sink_at(at + size);
-    if (step.kind == TemplateStep::Kind::kSpecial) {
-      if (!options.add_special_tokens) continue;
-      if (!sink.Push(step.id, Offset{})) return absl::StatusCode::kResourceExhausted;
-      FillColumns(buffer, at + size, 1, step.type_id, 1);
-      ++size;
-      continue;
-    }
-    const int i = step.kind == TemplateStep::Kind::kFirst ? 0 : 1;
-    if (options.truncate != Truncate::kNever) {
-      if (ids[i].size() > sink.room()) return absl::StatusCode::kResourceExhausted;
-      std::copy(ids[i].begin(), ids[i].end(), sink.next_ids());
-      if (sink.wants_offsets()) {
-        std::copy_n(offsets[i].begin(), ids[i].size(), sink.next_offsets());
-      }
-      sink.Wrote(ids[i].size());
-    } else {
-      const StageResult r = EncodeText(i == 0 ? input.text : second, options, carver, cache, sink);
-      if (r != StageResult::kOk) return ToCode(r);
-    }
-    FillColumns(buffer, at + size, sink.size(), step.type_id, 0);
-    size += sink.size();
+  const auto memory = carver.Take<WordCache::Memory>(1);
+  if (memory.empty()) return nullptr;
+  if (!carver.OwnsCache(id_)) {
+    WordCache(memory.data()).Clear();
+    carver.SetCacheOwner(id_);
+  } else if (carver.IsCacheStale()) {
+    WordCache(memory.data()).Forget();
+    carver.SetCacheOwner(id_);
   }
-  return absl::StatusCode::kOk;
+  return memory.data();
 }
 
 absl::StatusOr<Encoding> Tokenizer::Impl::Encode(std::span<const Input> inputs, const EncodeOptions& options,
                                                  Scratch& scratch, const EncodingBuffer& buffer) const {
-  const size_t capacity = buffer.ids.size();
-  if (!ColumnFits(buffer.offsets.size(), capacity) || !ColumnFits(buffer.type_ids.size(), capacity) ||
-      !ColumnFits(buffer.special_tokens_mask.size(), capacity) ||
-      !ColumnFits(buffer.cu_seqlens.size(), inputs.size() + 1)) {
+  if (!ColumnsFit(buffer) || !ColumnFits(buffer.cu_seqlens.size(), inputs.size() + 1)) {
     return CodeOnly(absl::StatusCode::kInvalidArgument);
   }
-  Encoding encoding;
+  size_t num_truncated = 0;
   size_t at = 0;
   if (!buffer.cu_seqlens.empty()) buffer.cu_seqlens[0] = 0;
   for (size_t row = 0; row < inputs.size(); ++row) {
     // The cache comes first, at the same place in each call.
     ScratchCarver carver(scratch);
-    WordCache::Memory* cache = nullptr;
-    if (words_ == nullptr) {
-      carver.SetCacheOwner(id_);  // what follows scribbles over another tokenizer's words
-    } else {
-      const auto memory = carver.Take<WordCache::Memory>(1);
-      if (memory.empty()) return CodeOnly(absl::StatusCode::kResourceExhausted);
-      cache = memory.data();
-      if (!carver.OwnsCache(id_)) {
-        WordCache(cache).Clear();
-        carver.SetCacheOwner(id_);
-      } else if (carver.IsCacheStale()) {
-        WordCache(cache).Forget();
-        carver.SetCacheOwner(id_);
-      }
-    }
+    WordCache::Memory* const cache = TakeCache(carver);
+    if (words_ != nullptr && cache == nullptr) return CodeOnly(absl::StatusCode::kResourceExhausted);
     size_t size = 0;
-    const absl::StatusCode code =
-        EncodeRow(inputs[row], options, carver, cache, buffer, at, size, encoding.num_truncated);
+    const absl::StatusCode code = EncodeRow(inputs[row], options, carver, cache, buffer, at, size, num_truncated);
     if (code != absl::StatusCode::kOk) return CodeOnly(code);
     at += size;
     if (!buffer.cu_seqlens.empty()) {
@@ -241,41 +140,7 @@ absl::StatusOr<Encoding> Tokenizer::Impl::Encode(std::span<const Input> inputs, 
       buffer.cu_seqlens[row + 1] = static_cast<int32_t>(at);
     }
   }
-  encoding.ids = buffer.ids.first(at);
-  if (!buffer.offsets.empty()) encoding.offsets = buffer.offsets.first(at);
-  if (!buffer.type_ids.empty()) encoding.type_ids = buffer.type_ids.first(at);
-  if (!buffer.special_tokens_mask.empty()) encoding.special_tokens_mask = buffer.special_tokens_mask.first(at);
-  if (!buffer.cu_seqlens.empty()) encoding.cu_seqlens = buffer.cu_seqlens.first(inputs.size() + 1);
-  return encoding;
-}
-
-absl::StatusOr<std::string_view> Tokenizer::Impl::Decode(std::span<const TokenId> ids, const DecodeOptions& options,
-                                                         std::span<char> out) const {
-  if (sentencepiece_) {
-    using Controls = internal::SentencePiecePipeline::Controls;
-    const auto text = sentencepiece_->Decode(
-        ids, options.skip_special_tokens ? Controls::kLeaveOut : Controls::kSpellOut, out);
-    if (!text) return CodeOnly(absl::StatusCode::kResourceExhausted);
-    return *text;
-  }
-  internal::TextSink sink(out);
-  TokenPlace place = TokenPlace::kFirst;
-  for (const TokenId id : ids) {
-    if (!vocab_.Has(id)) continue;
-    if (options.skip_special_tokens && vocab_.IsSpecial(id)) continue;
-    const std::string_view text = vocab_.Text(id);
-    const bool fits = decoder_ ? decoder_->Run(text, place, sink) : internal::RunJoin(text, place, sink);
-    if (!fits) return CodeOnly(absl::StatusCode::kResourceExhausted);
-    place = TokenPlace::kLater;
-  }
-  return sink.text();
-}
-
-size_t Tokenizer::Impl::DecodedBytes(std::span<const TokenId> ids) const {
-  if (sentencepiece_) return sentencepiece_->DecodedBytes(ids);
-  size_t bytes = 0;
-  for (const TokenId id : ids) bytes += vocab_.Text(id).size() + 1;  // a blank between, at most
-  return bytes;
+  return internal::Written(buffer, at, inputs.size(), num_truncated);
 }
 
 size_t Tokenizer::Impl::MaxTextTokens(size_t bytes) const {
@@ -329,10 +194,10 @@ absl::StatusOr<Tokenizer> Tokenizer::Create(TokenizerSpec spec, const TokenizerO
 
 // Longer texts are refused, so their bounds need not be larger (and do not wrap).
 size_t Tokenizer::ScratchBytes(size_t input_bytes) const {
-  return impl_->ScratchBytes(std::min(input_bytes, 2 * kMaxTextBytes));
+  return impl_->ScratchBytes(std::min(input_bytes, 2 * internal::kMaxTextBytes));
 }
 size_t Tokenizer::MaxTokens(size_t input_bytes) const {
-  return impl_->MaxTokens(std::min(input_bytes, 2 * kMaxTextBytes));
+  return impl_->MaxTokens(std::min(input_bytes, 2 * internal::kMaxTextBytes));
 }
 
 absl::StatusOr<Encoding> Tokenizer::Encode(const Input& input, const EncodeOptions& options, Scratch& scratch,
@@ -348,49 +213,18 @@ absl::StatusOr<Encoding> Tokenizer::EncodeBatch(std::span<const Input> inputs, c
   return impl_->Encode(inputs, options, scratch, buffer);
 }
 
+absl::StatusOr<Encoding> Tokenizer::EncodeWindows(const Input& input, const EncodeOptions& options, Scratch& scratch,
+                                                  const EncodingBuffer& buffer, WindowRoom* needed) const {
+  WindowRoom room;
+  return impl_->EncodeWindows(input, options, scratch, buffer, needed != nullptr ? *needed : room);
+}
+
 absl::StatusOr<std::string_view> Tokenizer::Decode(std::span<const TokenId> ids, const DecodeOptions& options,
                                                    std::span<char> out) const {
   return impl_->Decode(ids, options, out);
 }
 
 size_t Tokenizer::DecodedBytes(std::span<const TokenId> ids) const { return impl_->DecodedBytes(ids); }
-
-absl::StatusOr<EncodedText> Tokenizer::Encode(const Input& input, const EncodeOptions& options) const {
-  thread_local Scratch scratch;
-  const size_t bytes = input.text.size() + input.pair.value_or(std::string_view()).size();
-  scratch.Reserve(ScratchBytes(bytes));
-  EncodedText text;
-  // What the bound allows is far more than nearly all texts need: begin with
-  // less and grow when that proves too little.
-  const size_t most = MaxTokens(bytes);
-  for (size_t room = std::min(most, bytes / 2 + 16);; room = std::min(most, room * 4)) {
-    text.ids.resize(room);
-    text.offsets.resize(room);
-    text.type_ids.resize(room);
-    text.special_tokens_mask.resize(room);
-    const auto encoding = Encode(input, options, scratch,
-                                 {text.ids, text.offsets, text.type_ids, text.special_tokens_mask, {}});
-    if (!encoding.ok()) {
-      if (absl::IsResourceExhausted(encoding.status()) && room < most) continue;
-      return encoding.status();
-    }
-    const size_t size = encoding->ids.size();
-    text.ids.resize(size);
-    text.offsets.resize(size);
-    text.type_ids.resize(size);
-    text.special_tokens_mask.resize(size);
-    text.num_truncated = encoding->num_truncated;
-    return text;
-  }
-}
-
-absl::StatusOr<EncodedText> Tokenizer::Encode(std::string_view text) const { return Encode(Input{text}); }
-
-std::string Tokenizer::Decode(std::span<const TokenId> ids, const DecodeOptions& options) const {
-  std::string text(DecodedBytes(ids), '\0');
-  text.resize(Decode(ids, options, std::span<char>(text)).value_or(std::string_view()).size());
-  return text;
-}
 
 const Vocab& Tokenizer::vocab() const { return impl_->vocab(); }
 const TokenizerSpec& Tokenizer::spec() const { return impl_->spec(); }

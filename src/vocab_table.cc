@@ -10,6 +10,7 @@ VocabTable::VocabTable(const TokenizerSpec& spec) : spec_(spec) {
   texts_.resize(size);
   known_.resize(size, 0);
   special_.resize(size, 0);
+  added_.resize(size, 0);
   for (size_t id = 0; id < spec.model.pieces.size(); ++id) {
     texts_[id] = spec.model.pieces[id].text;
     known_[id] = 1;
@@ -19,6 +20,7 @@ VocabTable::VocabTable(const TokenizerSpec& spec) : spec_(spec) {
     const auto id = static_cast<size_t>(token.id);
     texts_[id] = token.content;
     known_[id] = 1;
+    added_[id] = 1;
     if (token.special) special_[id] = 1;
   }
 }

@@ -25,6 +25,8 @@ class VocabTable final : public Vocab {
   bool IsSpecial(TokenId id) const override { return Has(id) && special_[static_cast<size_t>(id)] != 0; }
   std::optional<TokenId> unk_id() const override { return spec_.model.unk_id; }
 
+  // Matched in text before the model looks at it.
+  bool IsAdded(TokenId id) const { return Has(id) && added_[static_cast<size_t>(id)] != 0; }
   bool Has(TokenId id) const { return id >= 0 && static_cast<size_t>(id) < texts_.size() && known_[static_cast<size_t>(id)]; }
 
  private:
@@ -32,6 +34,7 @@ class VocabTable final : public Vocab {
   std::vector<std::string_view> texts_;
   std::vector<uint8_t> known_;
   std::vector<uint8_t> special_;
+  std::vector<uint8_t> added_;
   // Built when first asked: encoding does not need it.
   mutable std::once_flag once_;
   mutable absl::flat_hash_map<std::string_view, TokenId> ids_;

@@ -7,6 +7,7 @@
 #ifndef TRELLIS_SPEC_H_
 #define TRELLIS_SPEC_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -130,11 +131,18 @@ struct TemplateSpecial {
 
 using TemplatePiece = std::variant<TemplateSequence, TemplateSpecial>;
 
-// tokenizers' TemplateProcessing. A file without post-processor is
-// {[A:0], [A:0 B:1]}: tokenizers numbers the sequences then.
+// Whether offsets leave out the blanks (White_Space or U+0120) at a token's ends,
+// as tokenizers' RobertaProcessing and ByteLevel do with trim_offsets.
+// kKeepPrefixSpace (add_prefix_space): one blank at a text's start stays in.
+enum class TrimOffsets : uint8_t { kNo, kYes, kKeepPrefixSpace };
+
+// tokenizers' TemplateProcessing; Bert and RobertaProcessing are templates too. A
+// file without post-processor is {[A:0], [A:0 B:1]}: tokenizers numbers the
+// sequences then.
 struct PostProcessorTemplate {
   std::vector<TemplatePiece> single = {TemplateSequence{Sequence::kA, 0}};
   std::vector<TemplatePiece> pair = {TemplateSequence{Sequence::kA, 0}, TemplateSequence{Sequence::kB, 1}};
+  TrimOffsets trim_offsets = TrimOffsets::kNo;
   friend bool operator==(const PostProcessorTemplate&, const PostProcessorTemplate&) = default;
 };
 
@@ -153,7 +161,75 @@ struct SentencePieceDecoder {
   friend bool operator==(const SentencePieceDecoder&, const SentencePieceDecoder&) = default;
 };
 
-using Decoder = std::variant<MetaspaceDecoder, SentencePieceDecoder>;
+// tokenizers' other decoders. Each takes the tokens' strings, one by one, and
+// hands a list of strings on; what is left at the end is joined.
+
+// Replace: every `pattern` in a token becomes `content`.
+struct ReplaceDecoder {
+  std::string pattern;
+  bool is_regex = false;
+  std::string content;
+  friend bool operator==(const ReplaceDecoder&, const ReplaceDecoder&) = default;
+};
+
+// ByteFallback: runs of "<0xHH>" become the characters that they spell, or one
+// U+FFFD a byte when the run is not UTF-8.
+struct ByteFallbackDecoder {
+  friend bool operator==(const ByteFallbackDecoder&, const ByteFallbackDecoder&) = default;
+};
+
+// Fuse: all tokens become one.
+struct FuseDecoder {
+  friend bool operator==(const FuseDecoder&, const FuseDecoder&) = default;
+};
+
+// Strip: takes at most `start` times `content` (one character) off each token's
+// beginning, and at most `stop` times off its end.
+struct StripDecoder {
+  std::string content = " ";
+  size_t start = 0;
+  size_t stop = 0;
+  friend bool operator==(const StripDecoder&, const StripDecoder&) = default;
+};
+
+// WordPiece: a blank before each token but the first, unless it begins with
+// `prefix`, which goes; `cleanup` mends English punctuation in each.
+struct WordPieceDecoder {
+  std::string prefix = "##";
+  bool cleanup = true;
+  friend bool operator==(const WordPieceDecoder&, const WordPieceDecoder&) = default;
+};
+
+using Decoder = std::variant<MetaspaceDecoder, SentencePieceDecoder, ReplaceDecoder, ByteFallbackDecoder, FuseDecoder,
+                             StripDecoder, WordPieceDecoder>;
+
+// --- what a file wishes for each call ---
+
+// tokenizers' truncation strategies. kLongestFirst shares the room between the
+// two texts of a pair as the reference does.
+enum class Truncate : uint8_t { kNever, kLongestFirst, kOnlyFirst, kOnlySecond };
+// The side that loses tokens, or gets padding.
+enum class Side : uint8_t { kRight, kLeft };
+
+// The section "truncation": EncodeOptions' fields of the same names.
+struct Truncation {
+  Truncate strategy = Truncate::kLongestFirst;
+  Side side = Side::kRight;
+  size_t max_length = 0;
+  size_t stride = 0;
+  friend bool operator==(const Truncation&, const Truncation&) = default;
+};
+
+// The section "padding", and how trellis/padding.h pads.
+struct Padding {
+  std::optional<size_t> length = std::nullopt;  // none: that of the longest row
+  size_t multiple_of = 0;        // the length is rounded up to a multiple; 0 and 1: as it is
+  Side side = Side::kRight;
+  TokenId id = 0;
+  uint8_t type_id = 0;
+  std::string token = {};  // the pad's name in the file
+  friend bool operator==(const Padding&, const Padding&) = default;
+};
 
 struct TokenizerSpec {
   Dialect dialect = Dialect::kHuggingFace;
@@ -163,6 +239,9 @@ struct TokenizerSpec {
   UnigramModel model;
   PostProcessorTemplate post_processor;
   std::vector<Decoder> decoders;               // in order; none: tokens joined by blanks
+  // Encode heeds neither unless it is asked to (WithFileTruncation, Pad).
+  std::optional<Truncation> truncation;
+  std::optional<Padding> padding;
   friend bool operator==(const TokenizerSpec&, const TokenizerSpec&) = default;
 };
 

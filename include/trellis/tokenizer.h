@@ -31,12 +31,6 @@ struct Input {
   std::optional<std::string_view> pair = std::nullopt;
 };
 
-// tokenizers' truncation strategies. kLongestFirst shares the room between the
-// two texts of a pair as the reference does.
-enum class Truncate : uint8_t { kNever, kLongestFirst, kOnlyFirst, kOnlySecond };
-// The side that loses tokens.
-enum class Side : uint8_t { kRight, kLeft };
-
 struct EncodeOptions {
   // Put the template's special tokens in (<s> A </s>, ...).
   bool add_special_tokens = true;
@@ -47,10 +41,38 @@ struct EncodeOptions {
   Side truncation_side = Side::kRight;
   // The most tokens of an encoding, specials included; used unless kNever.
   size_t max_length = 0;
+  // Tokens of a text that a window has in common with the one before it
+  // (EncodeWindows); less than what a window has room for.
+  size_t stride = 0;
+  // A max_length below the number of specials is an error, or cuts nothing:
+  // tokenizers 0.22.2 subtracts one from the other and wraps around.
+  enum class NoRoom : uint8_t { kRefuse, kCutNothing };
+  NoRoom no_room = NoRoom::kRefuse;
+};
+
+// `options` with the truncation that the file asks for, if it does.
+inline EncodeOptions WithFileTruncation(const TokenizerSpec& spec, EncodeOptions options = {}) {
+  if (!spec.truncation) return options;
+  options.truncate = spec.truncation->strategy;
+  options.truncation_side = spec.truncation->side;
+  options.max_length = spec.truncation->max_length;
+  options.stride = spec.truncation->stride;
+  options.no_room = EncodeOptions::NoRoom::kCutNothing;
+  return options;
+}
+
+// Enough room for all windows of an input: rows, and tokens of all of them.
+struct WindowRoom {
+  size_t rows = 0;
+  size_t tokens = 0;
 };
 
 struct DecodeOptions {
   bool skip_special_tokens = true;
+  // No blank before English punctuation and contractions in the finished text:
+  // "don 't stop ." becomes "don't stop." (transformers'
+  // clean_up_tokenization_spaces).
+  bool clean_up = false;
 };
 
 // Ids, their strings and scores: the model's pieces, then added tokens beyond.
@@ -115,8 +137,9 @@ class Tokenizer {
   //                      or longer;
   //   InvalidArgument    max_length leaves no room for the specials, only_first
   //                      or only_second cannot be met, or there is no pair to
-  //                      cut; buffer columns shorter than ids; a text with
-  //                      unknown characters and a model without unk.
+  //                      cut, or a text is cut to no more than the stride;
+  //                      buffer columns shorter than ids; a text with unknown
+  //                      characters and a model without unk.
   // Malformed UTF-8 is input: each maximal ill-formed subsequence counts as one
   // U+FFFD, and offsets stay those of the caller's bytes.
   absl::StatusOr<Encoding> Encode(const Input& input, const EncodeOptions& options, Scratch& scratch,
@@ -127,10 +150,27 @@ class Tokenizer {
   absl::StatusOr<Encoding> EncodeBatch(std::span<const Input> inputs, const EncodeOptions& options,
                                        Scratch& scratch, const EncodingBuffer& buffer) const;
 
+  // All windows of a text or pair that truncation would cut, as rows end to end
+  // in buffer.cu_seqlens: first what Encode gives, then what tokenizers 0.22.2
+  // calls its overflowing encodings, in its order. Each has the template's
+  // specials and at most max_length tokens; the next one begins `stride` tokens
+  // before the last one's end (with Side::kLeft: from the end backwards). Of a
+  // pair, each window of the one text comes with each of the other. A max_length
+  // that only has room for the specials gives a window without text and one with
+  // all of it. Type ids are the template's in every window (the reference
+  // numbers the texts in overflowing ones). Never allocates. Errors are Encode's;
+  // `needed`, when given, says how much room the windows take, also after
+  // ResourceExhausted of a buffer that is too small.
+  absl::StatusOr<Encoding> EncodeWindows(const Input& input, const EncodeOptions& options, Scratch& scratch,
+                                         const EncodingBuffer& buffer, WindowRoom* needed = nullptr) const;
+
   // Writes the text of `ids` into `out` and returns the used part. Never
   // allocates. Ids without a string are left out, as the reference does.
-  // Errors: ResourceExhausted (out too small; DecodedBytes tells how much is
-  // enough).
+  // Decoders that work on lists of tokens do so in `out`, which must be larger
+  // than the text then. Errors, code only:
+  //   ResourceExhausted  out is too small; DecodedBytes tells how much is enough;
+  //   InvalidArgument    a Strip decoder meets a token that its `stop` would
+  //                      strip of more than it has (the reference panics).
   absl::StatusOr<std::string_view> Decode(std::span<const TokenId> ids, const DecodeOptions& options,
                                           std::span<char> out) const;
   // Enough bytes for Decode of these ids.
@@ -139,6 +179,9 @@ class Tokenizer {
   // One line: allocates the result, keeps a Scratch per thread.
   absl::StatusOr<EncodedText> Encode(const Input& input, const EncodeOptions& options = {}) const;
   absl::StatusOr<EncodedText> Encode(std::string_view text) const;
+  // One element a window.
+  absl::StatusOr<std::vector<EncodedText>> EncodeWindows(const Input& input, const EncodeOptions& options) const;
+  // Empty when the other Decode refuses the ids.
   std::string Decode(std::span<const TokenId> ids, const DecodeOptions& options = {}) const;
 
   const Vocab& vocab() const;

@@ -1,6 +1,7 @@
 // tokenizer.json, top level. Keys may come in any order and again; the last one
 // counts, and each must be sound.
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,12 @@ absl::Status ReadOptionalList(JsonValue& value, const JsonPlace& place, Read rea
   return IsNull(value) ? absl::OkStatus() : read(value, place, out);
 }
 
+template <typename T, typename Read>
+absl::Status ReadOptional(JsonValue& value, const JsonPlace& place, Read read, std::optional<T>& out) {
+  out.reset();
+  return IsNull(value) ? absl::OkStatus() : read(value, place, out.emplace());
+}
+
 absl::Status ReadVersion(JsonValue& value, const JsonPlace& place) {
   std::string version;
   TRELLIS_TRY(ReadString(value, place, version));
@@ -34,8 +41,8 @@ absl::Status ReadFile(JsonObject& file, size_t file_bytes, TokenizerSpec& spec) 
   bool has_model = false;
   TRELLIS_TRY(ForEachField(file, root, [&](std::string_view key, JsonValue& value, const JsonPlace& place) {
     if (key == "version") return ReadVersion(value, place);
-    if (key == "truncation") return IsNull(value) ? absl::OkStatus() : CheckTruncation(value, place);
-    if (key == "padding") return IsNull(value) ? absl::OkStatus() : CheckPadding(value, place);
+    if (key == "truncation") return ReadOptional(value, place, ReadTruncation, spec.truncation);
+    if (key == "padding") return ReadOptional(value, place, ReadPadding, spec.padding);
     if (key == "added_tokens") return ReadAddedTokens(value, place, added_tokens);
     if (key == "normalizer") return ReadOptionalList(value, place, ReadNormalizer, spec.normalizers);
     if (key == "pre_tokenizer") return ReadOptionalList(value, place, ReadPreTokenizer, spec.pre_tokenizers);

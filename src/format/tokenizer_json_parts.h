@@ -19,10 +19,11 @@ absl::Status ReadDecoder(JsonValue& value, const JsonPlace& place, std::vector<D
 
 absl::Status ReadPostProcessor(JsonValue& value, const JsonPlace& place, PostProcessorTemplate& out);
 
-// The file's own truncation and padding are checked and then left to the
-// caller: limits come with EncodeOptions.
-absl::Status CheckTruncation(JsonValue& value, const JsonPlace& place);
-absl::Status CheckPadding(JsonValue& value, const JsonPlace& place);
+// A template's or padding's type id.
+absl::Status ReadTypeId(JsonValue& value, const JsonPlace& place, uint8_t& out);
+
+absl::Status ReadTruncation(JsonValue& value, const JsonPlace& place, Truncation& out);
+absl::Status ReadPadding(JsonValue& value, const JsonPlace& place, Padding& out);
 
 absl::Status ReadUnigramModel(JsonValue& value, const JsonPlace& place, size_t expected_pieces,
                               UnigramModel& out);

@@ -155,6 +155,43 @@ absl::Status ReadMetaspace(JsonObject& object, const JsonPlace& place, Metaspace
   return absl::OkStatus();
 }
 
+absl::Status ReadStripDecoder(JsonObject& object, const JsonPlace& place, std::vector<Decoder>& out) {
+  StripDecoder strip;
+  bool has_content = false, has_start = false, has_stop = false;
+  TRELLIS_TRY(ForEachField(object, place, [&](std::string_view key, JsonValue& field, const JsonPlace& at) {
+    if (key == "content") {
+      has_content = true;
+      return ReadString(field, at, strip.content);
+    }
+    if (key != "start" && key != "stop") return CheckAny(field, at);
+    uint64_t count = 0;
+    TRELLIS_TRY(ReadUnsigned(field, at, UINT64_MAX, "a count", count));
+    (key == "start" ? has_start : has_stop) = true;
+    (key == "start" ? strip.start : strip.stop) = count;
+    return absl::OkStatus();
+  }));
+  if (!has_content) return place.Field("content").Error("missing, expected a string of one character");
+  if (!has_start) return place.Field("start").Error("missing, expected a count");
+  if (!has_stop) return place.Field("stop").Error("missing, expected a count");
+  out.emplace_back(std::move(strip));
+  return absl::OkStatus();
+}
+
+absl::Status ReadWordPieceDecoder(JsonObject& object, const JsonPlace& place, std::vector<Decoder>& out) {
+  WordPieceDecoder words;
+  bool has_prefix = false, has_cleanup = false;
+  TRELLIS_TRY(ForEachField(object, place, [&](std::string_view key, JsonValue& field, const JsonPlace& at) {
+    has_prefix |= key == "prefix";
+    has_cleanup |= key == "cleanup";
+    if (key == "prefix") return ReadString(field, at, words.prefix);
+    return key == "cleanup" ? ReadBool(field, at, words.cleanup) : CheckAny(field, at);
+  }));
+  if (!has_prefix) return place.Field("prefix").Error("missing, expected a string");
+  if (!has_cleanup) return place.Field("cleanup").Error("missing, expected true or false");
+  out.emplace_back(std::move(words));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ReadNormalizer(JsonValue& value, const JsonPlace& place, std::vector<Normalizer>& out) {
@@ -199,14 +236,33 @@ absl::Status ReadDecoder(JsonValue& value, const JsonPlace& place, std::vector<D
   JsonObject object;
   std::string type;
   TRELLIS_TRY(OpenTagged(value, place, object, type));
-  if (type == "Sequence") return ReadSequence(object, place, "decoders", ReadDecoder, out);
+  if (type == "Sequence") {
+    const size_t before = out.size();
+    TRELLIS_TRY(ReadSequence(object, place, "decoders", ReadDecoder, out));
+    // An empty one joins the tokens without blanks, other than no decoder at all.
+    if (out.size() == before) out.emplace_back(FuseDecoder{});
+    return absl::OkStatus();
+  }
   if (type == "Metaspace") {
     MetaspacePreTokenizer metaspace;
     TRELLIS_TRY(ReadMetaspace(object, place, metaspace));
     out.emplace_back(MetaspaceDecoder{std::move(metaspace.replacement), metaspace.prepend_scheme});
     return absl::OkStatus();
   }
-  return place.Field("type").NotSupported(Quoted(type), "Metaspace or Sequence");
+  if (type == "Replace") {
+    ReplaceNormalizer replace;
+    TRELLIS_TRY(ReadReplace(object, place, replace));
+    out.emplace_back(ReplaceDecoder{std::move(replace.pattern), replace.is_regex, std::move(replace.content)});
+    return absl::OkStatus();
+  }
+  if (type == "ByteFallback" || type == "Fuse") {
+    type == "Fuse" ? out.emplace_back(FuseDecoder{}) : out.emplace_back(ByteFallbackDecoder{});
+    return CheckFields(object, place);
+  }
+  if (type == "Strip") return ReadStripDecoder(object, place, out);
+  if (type == "WordPiece") return ReadWordPieceDecoder(object, place, out);
+  return place.Field("type").NotSupported(
+      Quoted(type), "Metaspace, ByteFallback, Fuse, Strip, Replace, WordPiece or Sequence");
 }
 
 }  // namespace trellis::internal

@@ -50,13 +50,6 @@ const std::map<std::string, Refusal>& Refused() {
       {"normalizer-string-empty", Refusal::kLaterStage},
       {"normalizer-nfc", Refusal::kLaterStage},
       {"template-single-type-id-300", Refusal::kLaterStage},
-      {"template-sep-and-cls", Refusal::kLaterStage},
-      {"post-processor-bert", Refusal::kLaterStage},
-      {"post-processor-bert-type-absent", Refusal::kLaterStage},
-      {"post-processor-roberta", Refusal::kLaterStage},
-      {"post-processor-sequence", Refusal::kLaterStage},
-      {"post-processor-type-unknown", Refusal::kLaterStage},
-      {"decoder-fuse", Refusal::kLaterStage},
 
       {"charsmap-BQAAAAAAAABh", Refusal::kPanicsLater},  // an array of 5 bytes
       {"charsmap-wild-root", Refusal::kPanicsLater},

@@ -171,6 +171,70 @@ TEST(TokenizerJsonTest, ErrorsTellPlaceValueAndExpectation) {
             "commas, braces, missing keys, etc.), expected a whole value");
 }
 
+// The file with another part; its error or, when it is sound, the part.
+absl::StatusOr<TokenizerSpec> With(std::string_view key, const std::string& value) {
+  return ParseTokenizerJson(R"({"version":"1.0",")" + std::string(key) + R"(":)" + value +
+                            R"(,"model":{"type":"Unigram","vocab":[["a",-1],["b",-2],["c",-3]]}})");
+}
+std::string ErrorWith(std::string_view key, const std::string& value) {
+  return std::string(With(key, value).status().message());
+}
+
+TEST(TokenizerJsonTest, Decoders) {
+  const auto spec = With("decoder", R"({"type":"Sequence","decoders":[
+      {"type":"Replace","pattern":{"String":"_"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"},
+      {"type":"Strip","content":" ","start":1,"stop":2},{"type":"Sequence","decoders":[]},
+      {"type":"WordPiece","prefix":"##","cleanup":false}]})");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  const std::vector<Decoder> want = {ReplaceDecoder{"_", false, " "}, ByteFallbackDecoder{}, FuseDecoder{},
+                                     StripDecoder{" ", 1, 2},        FuseDecoder{},         WordPieceDecoder{"##", false}};
+  EXPECT_EQ(spec->decoders, want);
+  EXPECT_EQ(ErrorWith("decoder", R"({"type":"CTC"})"),
+            "decoder.type: \"CTC\" is not supported yet, expected Metaspace, ByteFallback, Fuse, Strip, Replace, "
+            "WordPiece or Sequence");
+  EXPECT_EQ(ErrorWith("decoder", R"({"type":"Strip","content":"ab","start":0,"stop":0})"),
+            "decoders[0].content: \"ab\", expected exactly one character");
+  EXPECT_EQ(ErrorWith("decoder", R"({"type":"Strip","content":"a","start":0})"),
+            "decoder.stop: missing, expected a count");
+  EXPECT_EQ(ErrorWith("decoder", R"({"type":"WordPiece","prefix":"##"})"),
+            "decoder.cleanup: missing, expected true or false");
+}
+
+TEST(TokenizerJsonTest, PostProcessorsThatAreTemplates) {
+  const TemplateSequence a{Sequence::kA, 0}, b{Sequence::kB, 0}, b1{Sequence::kB, 1};
+  const TemplateSpecial cls{{0}, "a", 0}, sep{{1}, "b", 0}, sep1{{1}, "b", 1};
+  const auto bert = With("post_processor", R"({"type":"BertProcessing","sep":["b",1],"cls":["a",0]})");
+  ASSERT_TRUE(bert.ok()) << bert.status();
+  EXPECT_EQ(bert->post_processor, (PostProcessorTemplate{{cls, a, sep}, {cls, a, sep, b1, sep1}}));
+  const auto roberta = With("post_processor", R"({"type":"RobertaProcessing","sep":["b",1],"cls":["a",0],
+      "trim_offsets":true,"add_prefix_space":false})");
+  ASSERT_TRUE(roberta.ok()) << roberta.status();
+  EXPECT_EQ(roberta->post_processor,
+            (PostProcessorTemplate{{cls, a, sep}, {cls, a, sep, sep, b, sep}, TrimOffsets::kYes}));
+  EXPECT_EQ(ErrorWith("post_processor", R"({"type":"BertProcessing","sep":["b",1]})"),
+            "post_processor.cls: missing, expected a value");
+  EXPECT_EQ(ErrorWith("post_processor", R"({"type":"BertProcessing","sep":["b"],"cls":["a",0]})"),
+            "post_processor.sep: an array of 1, expected a pair of string and token id");
+  EXPECT_EQ(ErrorWith("post_processor", R"({"type":"Sequence","processors":[{"sep":["b",1],"cls":["a",0]},
+      {"sep":["b",1],"cls":["a",0]}]})"),
+            "post_processor.processors[1]: a second one that adds tokens is not supported yet, expected one such in a "
+            "Sequence");
+}
+
+TEST(TokenizerJsonTest, SectionsAreKeptAndDoNothing) {
+  const auto cut = With("truncation", R"({"max_length":7,"strategy":"OnlySecond","stride":2,"direction":"Left"})");
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_EQ(cut->truncation, (Truncation{Truncate::kOnlySecond, Side::kLeft, 7, 2}));
+  const auto padded = With("padding", R"({"strategy":{"Fixed":9},"direction":"Left","pad_to_multiple_of":8,"pad_id":2,
+      "pad_type_id":3,"pad_token":"c"})");
+  ASSERT_TRUE(padded.ok()) << padded.status();
+  EXPECT_EQ(padded->padding, (Padding{9, 8, Side::kLeft, 2, 3, "c"}));
+  EXPECT_FALSE(padded->truncation.has_value());
+  EXPECT_EQ(ErrorWith("padding", R"({"strategy":"BatchLongest","direction":"Right","pad_id":0,"pad_type_id":300,
+      "pad_token":"c"})"),
+            "padding.pad_type_id: 300 is not supported yet, expected a type id below 256");
+}
+
 TEST(TokenizerJsonTest, LongValuesAreCutInMessages) {
   const std::string error =
       ErrorAfter("\"WhitespaceSplit\"", "\"" + std::string(59, 'x') + "\u20ac" + "yyy\"");

@@ -135,6 +135,8 @@ Command AddDecodeCommand(CLI::App& trellis) {
   app->add_flag_callback(
       "--keep-special-tokens", [settings] { settings->options.skip_special_tokens = false; },
       "print special tokens too");
+  app->add_flag("--clean-up", settings->options.clean_up,
+                "no blank before English punctuation and contractions, as clean_up_tokenization_spaces");
   app->add_flag("--json", settings->json, "print one JSON string a line");
   app->add_option("--threads", settings->threads,
                   "threads that decode, 1 unless given; 0: one for each core; the order of lines is kept")

@@ -88,6 +88,17 @@ std::string Text(const Decoder& decoder) {
     std::string operator()(const SentencePieceDecoder& s) const {
       return "SentencePiece, denormalizer " + Bytes(s.denormalizer_charsmap);
     }
+    std::string operator()(const ReplaceDecoder& r) const {
+      return "Replace " + std::string(r.is_regex ? "regex " : "") + Quoted(r.pattern) + " by " + Quoted(r.content);
+    }
+    std::string operator()(const ByteFallbackDecoder&) const { return "ByteFallback"; }
+    std::string operator()(const FuseDecoder&) const { return "Fuse"; }
+    std::string operator()(const StripDecoder& s) const {
+      return "Strip " + Quoted(s.content) + ", start " + std::to_string(s.start) + ", stop " + std::to_string(s.stop);
+    }
+    std::string operator()(const WordPieceDecoder& w) const {
+      return "WordPiece " + Quoted(w.prefix) + ", cleanup " + OnOff(w.cleanup);
+    }
   };
   return std::visit(Visitor{}, decoder);
 }

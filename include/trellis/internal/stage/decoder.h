@@ -43,7 +43,9 @@ class MetaspaceDecodeStep {
   explicit MetaspaceDecodeStep(const MetaspaceDecoder& spec)
       : replacement_(spec.replacement), drop_first_(spec.prepend_scheme != PrependScheme::kNever) {}
 
-  bool Run(std::string_view token, TokenPlace place, TextSink& out) const {
+  // `out` is a TextSink or a TokenList.
+  template <typename Sink>
+  bool Run(std::string_view token, TokenPlace place, Sink& out) const {
     while (!token.empty()) {
       const size_t at = std::min(token.find(replacement_), token.size());
       if (!out.Append(token.substr(0, at))) return false;

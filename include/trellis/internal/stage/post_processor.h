@@ -25,11 +25,13 @@ struct TemplateStep {
 class PostProcessor {
  public:
   explicit PostProcessor(const PostProcessorTemplate& spec)
-      : single_(Flatten(spec.single)), pair_(Flatten(spec.pair)) {}
+      : single_(Flatten(spec.single)), pair_(Flatten(spec.pair)), trim_offsets_(spec.trim_offsets) {}
 
   enum class Shape : uint8_t { kSingle, kPair };
 
   std::span<const TemplateStep> steps(Shape shape) const { return shape == Shape::kPair ? pair_ : single_; }
+
+  TrimOffsets trim_offsets() const { return trim_offsets_; }
 
   // Special tokens that the template adds.
   size_t NumAdded(Shape shape) const {
@@ -68,6 +70,7 @@ class PostProcessor {
 
   std::vector<TemplateStep> single_;
   std::vector<TemplateStep> pair_;
+  TrimOffsets trim_offsets_;
 };
 
 }  // namespace trellis::internal

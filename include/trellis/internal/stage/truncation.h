@@ -1,5 +1,6 @@
-// Truncation: how many tokens of each text stay (tokenizers 0.22.2,
-// utils/truncation.rs, truncate_encodings).
+// Truncation: how many tokens of each text stay, and the windows that the rest
+// makes (tokenizers 0.22.2, utils/truncation.rs, truncate_encodings, and
+// tokenizer/encoding.rs, truncate).
 #ifndef TRELLIS_INTERNAL_STAGE_TRUNCATION_H_
 #define TRELLIS_INTERNAL_STAGE_TRUNCATION_H_
 
@@ -48,6 +49,41 @@ inline std::optional<KeptTokens> RunTruncation(Truncate strategy, size_t room, s
   }
   return std::nullopt;
 }
+
+// A part of a text's tokens.
+struct TokenWindow {
+  size_t begin;
+  size_t end;
+  friend bool operator==(const TokenWindow&, const TokenWindow&) = default;
+};
+
+// The windows of one text: what stays, then the overflow.
+class TextWindows {
+ public:
+  TextWindows() = default;
+  TextWindows(size_t tokens, size_t kept, size_t stride, Side side)
+      : tokens_(tokens), kept_(kept), step_(kept - std::min(kept, stride)), side_(side) {}
+
+  // Whether the stride leaves a window anything new; the reference panics here.
+  bool CanAdvance() const { return kept_ == tokens_ || kept_ == 0 || step_ != 0; }
+  size_t count() const {
+    if (kept_ == tokens_) return 1;
+    // Nothing stays: the reference then keeps all that was cut in one piece.
+    return kept_ == 0 ? 2 : 1 + (tokens_ - kept_ + step_ - 1) / step_;
+  }
+  TokenWindow operator[](size_t i) const {
+    if (kept_ == 0) return {0, i == 0 ? 0 : tokens_};
+    if (side_ == Side::kRight) return {i * step_, std::min(i * step_ + kept_, tokens_)};
+    const size_t end = tokens_ - i * step_;
+    return {end - std::min(end, kept_), end};
+  }
+
+ private:
+  size_t tokens_ = 0;
+  size_t kept_ = 0;
+  size_t step_ = 0;
+  Side side_ = Side::kRight;
+};
 
 }  // namespace trellis::internal
 

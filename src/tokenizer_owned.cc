@@ -1,0 +1,82 @@
+// The calls that own and allocate what they return, on top of those that do not.
+#include <algorithm>
+
+#include "trellis/tokenizer.h"
+
+namespace trellis {
+namespace {
+
+// One a thread, for all tokenizers; grows to what its largest text has needed.
+Scratch& ThreadScratch(const Tokenizer& tokenizer, const Input& input) {
+  thread_local Scratch scratch;
+  scratch.Reserve(tokenizer.ScratchBytes(input.text.size() + input.pair.value_or(std::string_view()).size()));
+  return scratch;
+}
+
+// Columns of so many tokens.
+EncodingBuffer Resize(size_t tokens, EncodedText& text) {
+  text.ids.resize(tokens);
+  text.offsets.resize(tokens);
+  text.type_ids.resize(tokens);
+  text.special_tokens_mask.resize(tokens);
+  return {text.ids, text.offsets, text.type_ids, text.special_tokens_mask, {}};
+}
+
+}  // namespace
+
+absl::StatusOr<EncodedText> Tokenizer::Encode(const Input& input, const EncodeOptions& options) const {
+  Scratch& scratch = ThreadScratch(*this, input);
+  const size_t bytes = input.text.size() + input.pair.value_or(std::string_view()).size();
+  EncodedText text;
+  // What the bound allows is far more than nearly all texts need: begin with
+  // less and grow when that proves too little.
+  const size_t most = MaxTokens(bytes);
+  for (size_t room = std::min(most, bytes / 2 + 16);; room = std::min(most, room * 4)) {
+    const auto encoding = Encode(input, options, scratch, Resize(room, text));
+    if (!encoding.ok()) {
+      if (absl::IsResourceExhausted(encoding.status()) && room < most) continue;
+      return encoding.status();
+    }
+    Resize(encoding->ids.size(), text);
+    text.num_truncated = encoding->num_truncated;
+    return text;
+  }
+}
+
+absl::StatusOr<EncodedText> Tokenizer::Encode(std::string_view text) const { return Encode(Input{text}); }
+
+absl::StatusOr<std::vector<EncodedText>> Tokenizer::EncodeWindows(const Input& input,
+                                                                  const EncodeOptions& options) const {
+  Scratch& scratch = ThreadScratch(*this, input);
+  EncodedText all;
+  WindowRoom room;
+  // The first call only counts.
+  absl::StatusOr<Encoding> rows = EncodeWindows(input, options, scratch, {}, &room);
+  if (!rows.ok() && (!absl::IsResourceExhausted(rows.status()) || room.rows == 0)) return rows.status();
+  EncodingBuffer buffer = Resize(room.tokens, all);
+  std::vector<int32_t> ends(room.rows + 1);
+  buffer.cu_seqlens = ends;
+  rows = EncodeWindows(input, options, scratch, buffer);
+  if (!rows.ok()) return rows.status();
+  std::vector<EncodedText> windows(room.rows);
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const auto begin = static_cast<size_t>(ends[i]), size = static_cast<size_t>(ends[i + 1] - ends[i]);
+    const auto part = [&](const auto& column, auto& out) {
+      const auto values = column.subspan(begin, size);
+      out.assign(values.begin(), values.end());
+    };
+    part(rows->ids, windows[i].ids);
+    part(rows->offsets, windows[i].offsets);
+    part(rows->type_ids, windows[i].type_ids);
+    part(rows->special_tokens_mask, windows[i].special_tokens_mask);
+  }
+  return windows;
+}
+
+std::string Tokenizer::Decode(std::span<const TokenId> ids, const DecodeOptions& options) const {
+  std::string text(DecodedBytes(ids), '\0');
+  text.resize(Decode(ids, options, std::span<char>(text)).value_or(std::string_view()).size());
+  return text;
+}
+
+}  // namespace trellis
