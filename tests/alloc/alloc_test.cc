@@ -154,6 +154,44 @@ TEST_P(Alloc, ResourceExhaustedDoesNotAllocate) {
   EXPECT_EQ(decoded, absl::StatusCode::kResourceExhausted);
 }
 
+TEST_P(Alloc, WindowsDoNotAllocate) {
+  ASSERT_TRUE(tokenizer_) << "run tools/fetch_model --tokenizer-only";
+  const std::string text = "Hello, world! The quick brown fox jumps over the lazy dog.";
+  const Input input{text, text};
+  const EncodeOptions options{.truncate = Truncate::kLongestFirst, .max_length = 12, .stride = 1};
+  Scratch scratch;
+  scratch.Reserve(tokenizer_->ScratchBytes(2 * text.size()));
+  WindowRoom needed;
+  absl::StatusCode code = absl::StatusCode::kUnknown;
+  const auto encode = [&](const EncodingBuffer& buffer) {
+    code = tokenizer_->EncodeWindows(input, options, scratch, buffer, &needed).status().code();
+  };
+  EXPECT_EQ(Allocations([&] { encode({}); }), 0);
+  EXPECT_EQ(code, absl::StatusCode::kResourceExhausted);
+  EXPECT_GT(needed.rows, 4u);
+  std::vector<TokenId> ids(needed.tokens);
+  std::vector<Offset> offsets(needed.tokens);
+  std::vector<uint8_t> type_ids(needed.tokens), mask(needed.tokens);
+  std::vector<int32_t> ends(needed.rows + 1);
+  EXPECT_EQ(Allocations([&] { encode({ids, offsets, type_ids, mask, ends}); }), 0);
+  EXPECT_EQ(code, absl::StatusCode::kOk);
+}
+
+TEST_P(Alloc, AStreamDoesNotAllocateInTheLongRun) {
+  ASSERT_TRUE(tokenizer_) << "run tools/fetch_model --tokenizer-only";
+  const std::vector<TokenId> ids = tokenizer_->Encode(Texts()[2]).value().ids;
+  DecodeStream stream(*tokenizer_);
+  const auto decode = [&] {
+    size_t bytes = 0;
+    for (const TokenId id : ids) bytes += stream.Step(id).value_or(std::string_view()).size();
+    return bytes + stream.Finish().value_or(std::string_view()).size();
+  };
+  decode();
+  size_t bytes = 0;
+  EXPECT_EQ(Allocations([&] { bytes = decode(); }), 0);
+  EXPECT_EQ(bytes, Texts()[2].size());
+}
+
 INSTANTIATE_TEST_SUITE_P(Paths, Alloc, testing::Bool(),
                          [](const auto& tested) { return tested.param ? "Shortcuts" : "Plain"; });
 

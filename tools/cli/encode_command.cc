@@ -6,7 +6,6 @@
 #include <variant>
 #include <vector>
 
-#include "tools/cli/code_points.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/encode_flags.h"
 #include "tools/cli/json_writer.h"
@@ -17,6 +16,7 @@
 #include "tools/cli/standard_output.h"
 #include "tools/cli/template_layout.h"
 #include "tools/cli/text_encoder.h"
+#include "trellis/code_point_offsets.h"
 
 namespace trellis::cli {
 namespace {
