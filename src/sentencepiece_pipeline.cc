@@ -162,6 +162,44 @@ std::optional<SentencePiecePath> SentencePiecePipeline::FindPath(std::string_vie
   return SentencePiecePath{normalized, alignment.first(*size + 1), nodes};
 }
 
+SentencePieceLattice SentencePiecePipeline::Lattice(std::string_view normalized) const {
+  BuildTrie();
+  const auto size = static_cast<uint32_t>(normalized.size());
+  SentencePieceLattice lattice(size);
+  const auto insert = [&](const auto& trie) {
+    for (uint32_t begin = 0; begin < size;) {
+      const uint32_t character = std::min(SentencePieceCharacter(normalized[begin]), size - begin);
+      bool has_single = false;
+      auto node = trie.root();
+      // A piece that ends inside a character (of malformed bytes) counts to its end.
+      uint32_t boundary = begin;
+      size_t characters = 0;
+      for (uint32_t end = begin; end < size && trie.Step(node, static_cast<uint8_t>(normalized[end]));) {
+        ++end;
+        if (end > boundary) {
+          boundary += std::min(SentencePieceCharacter(normalized[boundary]), size - boundary);
+          ++characters;
+        }
+        const TokenId id = trie.Id(node);
+        if (id == kNoPiece) continue;
+        const bool user_defined = model_.pieces[static_cast<size_t>(id)].type == PieceType::kUserDefined;
+        const float score = scores_.scores[static_cast<size_t>(id)];
+        lattice.Insert(begin, boundary, id, user_defined ? UserDefinedScore(characters) : score);
+        has_single |= characters == 1;
+      }
+      if (!has_single) lattice.Insert(begin, begin + character, scores_.unk_id, scores_.unk_score);
+      begin += character;
+    }
+  };
+  if (bitmap_.size() != 0) {
+    insert(BitmapTrie(bitmap_.span()));
+  } else {
+    insert(DoubleArrayTrie(double_array_.span()));
+  }
+  lattice.Finish();
+  return lattice;
+}
+
 SentencePieceShown SentencePiecePipeline::Shown(TokenId id, Controls controls) const {
   using As = SentencePieceShown::As;
   if (id < 0 || static_cast<size_t>(id) >= model_.pieces.size()) return {};

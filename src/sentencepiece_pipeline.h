@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "src/plain_path.h"
+#include "src/sentencepiece_lattice.h"
 #include "src/trie/table_memory.h"
 #include "trellis/encoding.h"
 #include "trellis/internal/stage/sentencepiece_decoder.h"
@@ -62,6 +63,8 @@ class SentencePiecePipeline {
 
   // nullopt: scratch is too small.
   std::optional<SentencePiecePath> FindPath(std::string_view text, ScratchCarver& carver) const;
+  // All ways through a text that is normalized already. Allocates.
+  SentencePieceLattice Lattice(std::string_view normalized) const;
   const SentencePieceScores& scores() const { return scores_; }
   const SentencePieceRewriter& rewriter() const { return rewriter_; }
   const SentencePieceBlanks& blanks() const { return blanks_; }

@@ -7,6 +7,7 @@
 #include "trellis/encoding.h"            // IWYU pragma: export
 #include "trellis/load.h"                // IWYU pragma: export
 #include "trellis/padding.h"             // IWYU pragma: export
+#include "trellis/sampling.h"            // IWYU pragma: export
 #include "trellis/scratch.h"             // IWYU pragma: export
 #include "trellis/spec.h"                // IWYU pragma: export
 #include "trellis/tokenizer.h"           // IWYU pragma: export
