@@ -18,7 +18,23 @@
 
 namespace trellis::golden {
 
-struct GoldenCase {
+// One step of decoding a stream: text, nothing yet, or an error.
+struct GoldenStep {
+  std::optional<std::string> text;
+  bool is_error = false;
+};
+
+// What is compared of one row of tokens.
+struct GoldenRow {
+  std::vector<TokenId> ids;
+  std::vector<Offset> offsets;
+  std::vector<Offset> char_offsets;  // empty where the reference could not be asked
+  std::vector<uint8_t> type_ids;             // absent in the file: all 0
+  std::vector<uint8_t> special_tokens_mask;  // absent in the file: all 0
+  std::vector<uint8_t> attention_mask;       // absent in the file: all 1
+};
+
+struct GoldenCase : GoldenRow {
   std::string name;
   std::string text;
   std::optional<std::string> pair;
@@ -27,13 +43,14 @@ struct GoldenCase {
   std::string unsupported;
   std::string expect_error;  // the reference's words; empty: no error
   bool has_encoding = false;
-  std::vector<TokenId> ids;
-  std::vector<Offset> offsets;
-  std::vector<uint8_t> type_ids;             // absent in the file: all 0
-  std::vector<uint8_t> special_tokens_mask;  // absent in the file: all 0
+  std::optional<Padding> padding;
+  std::vector<GoldenRow> overflow;
+  bool knows_overflow = true;
+  std::vector<GoldenStep> stream;  // of `ids`, specials kept; empty: not asked
   std::string decoded;                       // of `ids`, also where there is nothing to encode
   std::optional<std::string> decoded_skip_special;
   bool has_decoding = false;
+  bool decode_error = false;  // the reference panics
 
   Input input() const {
     return pair ? Input{.text = text, .pair = std::string_view(*pair)} : Input{.text = text};
@@ -71,7 +88,18 @@ inline void ReadTruncation(element truncation, GoldenCase& out) {
   if (strategy == "OnlySecond") out.options.truncate = Truncate::kOnlySecond;
   out.options.truncation_side = direction == "Left" ? Side::kLeft : Side::kRight;
   out.options.max_length = uint64_t(truncation["max_length"]);
-  if (uint64_t(truncation["stride"]) != 0 && !out.expect_error.empty()) out.unsupported = "stride";
+  out.options.stride = uint64_t(truncation["stride"]);
+}
+
+inline Padding ReadPadding(element from) {
+  Padding padding;
+  element value;
+  if (from["strategy"]["Fixed"].get(value) == simdjson::SUCCESS) padding.length = uint64_t(value);
+  if (!from["pad_to_multiple_of"].is_null()) padding.multiple_of = uint64_t(from["pad_to_multiple_of"]);
+  padding.side = std::string_view(from["direction"]) == "Left" ? Side::kLeft : Side::kRight;
+  padding.id = static_cast<TokenId>(int64_t(from["pad_id"]));
+  padding.type_id = static_cast<uint8_t>(uint64_t(from["pad_type_id"]));
+  return padding;
 }
 
 inline void ReadOptions(element options, GoldenCase& out) {
@@ -80,22 +108,48 @@ inline void ReadOptions(element options, GoldenCase& out) {
       out.options.add_special_tokens = bool(value);
     } else if (key == "truncation") {
       ReadTruncation(value, out);
+    } else if (key == "padding") {
+      out.padding = ReadPadding(value);
     } else {
       out.unsupported = std::string(key);
     }
   }
 }
 
-inline void ReadEncoding(element row, GoldenCase& out) {
+inline void ReadRow(element row, GoldenRow& out) {
   out.ids = Numbers<TokenId>(row["ids"]);
   out.offsets = Offsets(row["byte_offsets"]);
   out.type_ids.assign(out.ids.size(), 0);
   out.special_tokens_mask.assign(out.ids.size(), 0);
+  out.attention_mask.assign(out.ids.size(), 1);
   element column;
+  if (row["char_offsets"].get(column) == simdjson::SUCCESS) out.char_offsets = Offsets(column);
   if (row["type_ids"].get(column) == simdjson::SUCCESS) out.type_ids = Numbers<uint8_t>(column);
+  if (row["attention_mask"].get(column) == simdjson::SUCCESS) out.attention_mask = Numbers<uint8_t>(column);
   if (row["special_tokens_mask"].get(column) == simdjson::SUCCESS)
     out.special_tokens_mask = Numbers<uint8_t>(column);
+}
+
+inline void ReadEncoding(element row, GoldenCase& out) {
+  ReadRow(row, out);
+  element overflow;
+  if (row["overflowing"].get(overflow) == simdjson::SUCCESS) {
+    for (const element one : array(overflow)) ReadRow(one, out.overflow.emplace_back());
+  } else {
+    // Files of rows that are cut by options of their own may leave it out.
+    out.knows_overflow = out.options.truncate == Truncate::kNever;
+  }
   out.has_encoding = true;
+}
+
+inline std::vector<GoldenStep> ReadSteps(element steps) {
+  std::vector<GoldenStep> out;
+  for (const element step : array(steps)) {
+    GoldenStep& one = out.emplace_back();
+    if (step.is_string()) one.text = String(step);
+    one.is_error = step.is_object();
+  }
+  return out;
 }
 
 // Rows whose reference refused the bytes and was asked again with U+FFFD in
@@ -109,6 +163,7 @@ inline void ReadReplaced(element row, GoldenCase& out) {
   }
   out.type_ids.assign(out.ids.size(), 0);
   out.special_tokens_mask.assign(out.ids.size(), 0);
+  out.attention_mask.assign(out.ids.size(), 1);
   out.has_encoding = true;
 }
 
@@ -126,6 +181,8 @@ inline GoldenCase ReadCase(element row) {
   if (row["ids"].get(value) == simdjson::SUCCESS) ReadEncoding(row, out);
   if (row["ids_if_replaced"].get(value) == simdjson::SUCCESS) ReadReplaced(row, out);
   if (row["decode_ids"].get(value) == simdjson::SUCCESS) out.ids = Numbers<TokenId>(value);
+  out.decode_error = row["decode_error"].error() == simdjson::SUCCESS;
+  if (row["stream_steps"].get(value) == simdjson::SUCCESS) out.stream = ReadSteps(value);
   if (row["decoded"].get(value) == simdjson::SUCCESS) {
     out.decoded = String(value);
     out.has_decoding = true;
@@ -148,6 +205,32 @@ inline std::vector<GoldenCase> ReadCases(const std::string& path) {
     const simdjson::dom::element row = parser.parse(line);
     simdjson::dom::element name;
     if (row["name"].get(name) == simdjson::SUCCESS) out.push_back(internal::ReadCase(row));
+  }
+  return out;
+}
+
+// A tokenizer.json and its cases.
+struct GoldenPipeline {
+  std::string name;
+  std::string tokenizer_json;
+  std::vector<GoldenCase> cases;
+};
+
+// A row with a "tokenizer" begins a pipeline; the rows after it are its cases.
+inline std::vector<GoldenPipeline> ReadPipelines(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error(path + " cannot be opened");
+  std::vector<GoldenPipeline> out;
+  simdjson::dom::parser parser;
+  std::string line;
+  while (std::getline(file, line)) {
+    const simdjson::dom::element row = parser.parse(line);
+    simdjson::dom::element value;
+    if (row["pipeline"].get(value) == simdjson::SUCCESS) {
+      out.push_back({internal::String(value), simdjson::minify(row["tokenizer"]), {}});
+    } else if (row["name"].get(value) == simdjson::SUCCESS) {
+      out.back().cases.push_back(internal::ReadCase(row));
+    }
   }
   return out;
 }

@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "tests/golden/golden_case.h"
+#include "trellis/code_point_offsets.h"
+#include "trellis/decode_stream.h"
 #include "trellis/load.h"
+#include "trellis/padding.h"
 
 namespace trellis::golden {
 
@@ -117,22 +120,98 @@ std::string Difference(const char* what, const Got& got, const Want& want) {
   return out.str();
 }
 
-inline std::string CheckEncoding(ColumnEncoder& encoder, const GoldenCase& golden) {
+// Rows of one case with their attention masks, padded when the case says so.
+struct CheckedRows {
+  std::vector<EncodedText> rows;
+  std::vector<std::vector<uint8_t>> attention_masks;
+};
+
+inline absl::StatusOr<CheckedRows> EncodeRows(const Tokenizer& tokenizer, const GoldenCase& golden) {
+  absl::StatusOr<std::vector<EncodedText>> rows = tokenizer.EncodeWindows(golden.input(), golden.options);
+  if (!rows.ok()) return rows.status();
+  CheckedRows checked{*std::move(rows), {}};
+  const int32_t ends[] = {0, static_cast<int32_t>(checked.rows.front().ids.size())};
+  for (EncodedText& row : checked.rows) {
+    checked.attention_masks.push_back(
+        golden.padding ? Pad(row, PaddedLength(ends, *golden.padding), *golden.padding)
+                       : std::vector<uint8_t>(row.ids.size(), 1));
+  }
+  return checked;
+}
+
+// Byte offsets in code points, of rows of single texts. Those of malformed text
+// are not compared: the reference cannot take it.
+inline std::vector<Offset> InCodePoints(std::string_view text, const std::vector<Offset>& offsets) {
+  CodePointOffsets converter;
+  converter.SetText(text);
+  std::vector<Offset> out;
+  for (const Offset& offset : offsets) out.push_back(converter.FromBytes(offset));
+  return out;
+}
+
+// The first row, and all others there are. Type ids of a pair's overflow are the
+// template's here; the reference numbers the texts (hf/tokenizers, noted as a
+// known difference).
+inline std::string CheckRows(const Tokenizer& tokenizer, const GoldenCase& golden) {
+  const absl::StatusOr<CheckedRows> checked = EncodeRows(tokenizer, golden);
+  if (!checked.ok()) return "  windows: " + checked.status().ToString() + "\n";
+  std::string out;
+  if (golden.knows_overflow && checked->rows.size() != golden.overflow.size() + 1) {
+    return "  " + std::to_string(checked->rows.size()) + " windows, want " +
+           std::to_string(golden.overflow.size() + 1) + "\n";
+  }
+  for (size_t i = 0; i <= golden.overflow.size(); ++i) {
+    const EncodedText& got = checked->rows[i];
+    const GoldenRow& want = i == 0 ? golden : golden.overflow[i - 1];
+    std::string row = Difference("ids", got.ids, want.ids) + Difference("offsets", got.offsets, want.offsets) +
+                      Difference("special tokens mask", got.special_tokens_mask, want.special_tokens_mask) +
+                      Difference("attention mask", checked->attention_masks[i], want.attention_mask);
+    if (i == 0 || !golden.pair) row += Difference("type ids", got.type_ids, want.type_ids);
+    if (!golden.pair && !want.char_offsets.empty()) {
+      row += Difference("code point offsets", InCodePoints(golden.text, got.offsets), want.char_offsets);
+    }
+    if (!row.empty()) out += "  window " + std::to_string(i) + ":\n" + row;
+  }
+  return out;
+}
+
+inline std::string CheckStream(const Tokenizer& tokenizer, const GoldenCase& golden) {
+  if (golden.stream.empty()) return "";
+  DecodeStream stream(tokenizer, {.skip_special_tokens = false}, /*kept_ids=*/1);
+  for (size_t i = 0; i < golden.ids.size(); ++i) {
+    const absl::StatusOr<std::string_view> got = stream.Step(golden.ids[i]);
+    const GoldenStep& want = golden.stream.at(i);
+    if (got.ok() ? !want.is_error && *got == want.text.value_or("")
+                 : want.is_error && absl::IsFailedPrecondition(got.status())) {
+      continue;
+    }
+    return "  stream step " + std::to_string(i) + ": got " +
+           (got.ok() ? "\"" + std::string(*got) + "\"" : got.status().ToString()) + ", want " +
+           (want.is_error ? "an error" : "\"" + want.text.value_or("") + "\"") + "\n";
+  }
+  return "";
+}
+
+inline std::string CheckEncoding(ColumnEncoder& encoder, const Tokenizer& tokenizer, const GoldenCase& golden) {
   const absl::StatusOr<Encoding> all = encoder.Encode(golden, golden.options, ColumnEncoder::Columns::kAll);
   if (!golden.expect_error.empty()) {
     if (all.status().code() == absl::StatusCode::kInvalidArgument) return "";
     return "  got " + all.status().ToString() + ", want InvalidArgument (" + golden.expect_error + ")\n";
   }
   if (!all.ok()) return "  " + all.status().ToString() + "\n";
-  std::string out = Difference("ids", all->ids, golden.ids) +
-                    Difference("offsets", all->offsets, golden.offsets) +
-                    Difference("type ids", all->type_ids, golden.type_ids) +
-                    Difference("special tokens mask", all->special_tokens_mask, golden.special_tokens_mask);
+  const std::vector<TokenId> unpadded(all->ids.begin(), all->ids.end());
+  std::string out;
+  if (!golden.padding) {
+    out += Difference("ids", all->ids, golden.ids) + Difference("offsets", all->offsets, golden.offsets) +
+           Difference("type ids", all->type_ids, golden.type_ids) +
+           Difference("special tokens mask", all->special_tokens_mask, golden.special_tokens_mask);
+  }
+  out += CheckRows(tokenizer, golden);
   const absl::StatusOr<Encoding> ids = encoder.Encode(golden, golden.options, ColumnEncoder::Columns::kIds);
   if (!ids.ok()) return out + "  ids alone: " + ids.status().ToString() + "\n";
   if (!ids->offsets.empty() || !ids->type_ids.empty())
     out += "  a column that was not asked for is not empty\n";
-  return out + Difference("ids without other columns", ids->ids, golden.ids);
+  return out + Difference("ids without other columns", ids->ids, unpadded);
 }
 
 inline std::string CheckDecoding(const Tokenizer& tokenizer, const GoldenCase& golden) {
@@ -152,10 +231,15 @@ inline std::string CheckDecoding(const Tokenizer& tokenizer, const GoldenCase& g
   return out;
 }
 
+inline std::string CheckRefusedDecoding(const Tokenizer& tokenizer, const GoldenCase& golden) {
+  std::vector<char> bytes(tokenizer.DecodedBytes(golden.ids));
+  const absl::Status status = tokenizer.Decode(golden.ids, {.skip_special_tokens = false}, bytes).status();
+  return absl::IsInvalidArgument(status) ? "" : "  decoding: " + status.ToString() + ", want InvalidArgument\n";
+}
+
 // Fails once, with the first differences; returns how many cases were looked at.
-inline size_t CheckAll(const Variant& variant, const std::vector<GoldenCase>& cases) {
+inline size_t CheckAll(const char* variant, const Tokenizer& tokenizer, const std::vector<GoldenCase>& cases) {
   constexpr size_t kShown = 10;
-  const Tokenizer& tokenizer = Model(variant);
   ColumnEncoder encoder(tokenizer);
   size_t looked_at = 0;
   size_t different = 0;
@@ -164,15 +248,20 @@ inline size_t CheckAll(const Variant& variant, const std::vector<GoldenCase>& ca
     if (!golden.unsupported.empty()) continue;
     ++looked_at;
     std::string difference;
-    if (golden.has_encoding || !golden.expect_error.empty()) difference += CheckEncoding(encoder, golden);
+    if (golden.has_encoding || !golden.expect_error.empty()) difference += CheckEncoding(encoder, tokenizer, golden);
     if (golden.has_decoding) difference += CheckDecoding(tokenizer, golden);
+    if (golden.decode_error) difference += CheckRefusedDecoding(tokenizer, golden);
+    difference += CheckStream(tokenizer, golden);
     if (difference.empty()) continue;
     if (++different <= kShown) shown += golden.name + "\n" + difference;
   }
-  EXPECT_EQ(different, 0u) << variant.name << ": " << different << " of " << looked_at
+  EXPECT_EQ(different, 0u) << variant << ": " << different << " of " << looked_at
                            << " cases differ; the first:\n"
                            << shown;
   return looked_at;
+}
+inline size_t CheckAll(const Variant& variant, const std::vector<GoldenCase>& cases) {
+  return CheckAll(variant.name, Model(variant), cases);
 }
 
 }  // namespace trellis::golden
