@@ -110,9 +110,6 @@ class Tokenizer::Impl {
                             size_t& size, const WriteText& write_text) const;
   absl::StatusCode WriteWindow(const Input& input, const EncodeOptions& options, const TokenizedTexts& texts,
                                const size_t (&window)[2], const EncodingBuffer& buffer, size_t at, size_t& size) const;
-  // The length of that row.
-  size_t WindowTokens(const Input& input, const EncodeOptions& options, const TokenizedTexts& texts,
-                      const size_t (&window)[2]) const;
   bool CutsNothing(const EncodeOptions& options, internal::PostProcessor::Shape shape) const;
   void TrimOffsets(std::string_view text, std::span<const TokenId> ids, std::span<Offset> offsets) const;
 

@@ -1,5 +1,6 @@
 // The calls that own and allocate what they return, on top of those that do not.
 #include <algorithm>
+#include <limits>
 
 #include "trellis/tokenizer.h"
 
@@ -52,7 +53,8 @@ absl::StatusOr<std::vector<EncodedText>> Tokenizer::EncodeWindows(const Input& i
   WindowRoom room;
   // The first call only counts.
   absl::StatusOr<Encoding> rows = EncodeWindows(input, options, scratch, {}, &room);
-  if (!rows.ok() && (!absl::IsResourceExhausted(rows.status()) || room.rows == 0)) return rows.status();
+  constexpr size_t kMost = std::numeric_limits<int32_t>::max();
+  if (!absl::IsResourceExhausted(rows.status()) || room.rows == 0 || room.tokens > kMost) return rows.status();
   EncodingBuffer buffer = Resize(room.tokens, all);
   std::vector<int32_t> ends(room.rows + 1);
   buffer.cu_seqlens = ends;

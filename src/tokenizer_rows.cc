@@ -44,6 +44,13 @@ PostProcessor::Shape ShapeOf(const Input& input) {
 
 std::string_view TextOf(const Input& input, size_t i) { return i == 0 ? input.text : *input.pair; }
 
+// Of all windows of one text together.
+size_t TokensOf(const TextWindows& windows) {
+  size_t tokens = 0;
+  for (size_t i = 0; i < windows.count(); ++i) tokens += windows[i].end - windows[i].begin;
+  return tokens;
+}
+
 bool IsTooLong(const Input& input) {
   return input.text.size() > internal::kMaxTextBytes || (input.pair && input.pair->size() > internal::kMaxTextBytes);
 }
@@ -140,21 +147,6 @@ absl::StatusCode Tokenizer::Impl::WriteWindow(const Input& input, const EncodeOp
   });
 }
 
-size_t Tokenizer::Impl::WindowTokens(const Input& input, const EncodeOptions& options, const TokenizedTexts& texts,
-                                     const size_t (&window)[2]) const {
-  size_t tokens = 0;
-  for (const TemplateStep& step : post_processor_.steps(ShapeOf(input))) {
-    if (step.kind == TemplateStep::Kind::kSpecial) {
-      tokens += options.add_special_tokens;
-      continue;
-    }
-    const size_t i = step.kind == TemplateStep::Kind::kFirst ? 0 : 1;
-    const TokenWindow part = texts.windows[i][window[i]];
-    tokens += part.end - part.begin;
-  }
-  return tokens;
-}
-
 absl::StatusCode Tokenizer::Impl::EncodeRow(const Input& input, const EncodeOptions& options, ScratchCarver& carver,
                                             WordCache::Memory* cache, const EncodingBuffer& buffer, size_t at,
                                             size_t& size, size_t& num_truncated) const {
@@ -188,31 +180,39 @@ absl::StatusOr<Encoding> Tokenizer::Impl::EncodeWindows(const Input& input, cons
 
   // A text that the template leaves out has no windows either. The one that comes
   // first in it changes last, once the first row is out: the reference's order.
-  size_t count[2] = {1, 1};
+  size_t count[2] = {1, 1}, uses[2] = {0, 0}, added = 0;
   std::optional<size_t> outer;
   for (const TemplateStep& step : post_processor_.steps(ShapeOf(input))) {
-    if (step.kind == TemplateStep::Kind::kSpecial) continue;
+    if (step.kind == TemplateStep::Kind::kSpecial) {
+      added += options.add_special_tokens;
+      continue;
+    }
     const size_t i = step.kind == TemplateStep::Kind::kFirst ? 0 : 1;
     count[i] = texts.windows[i].count();
+    ++uses[i];
     if (!outer) outer = i;
   }
-  const size_t first = outer.value_or(0), second = 1 - first;
+  // More than cu_seqlens can count: no buffer would do.
+  constexpr size_t kMost = std::numeric_limits<int32_t>::max();
+  needed = {std::numeric_limits<size_t>::max(), std::numeric_limits<size_t>::max()};
+  if (count[0] >= kMost / count[1]) return CodeOnly(absl::StatusCode::kResourceExhausted);
   needed.rows = count[0] * count[1];
-  needed.tokens = 0;
-  size_t at = 0;
-  size_t rows = 0;
-  bool fits = buffer.cu_seqlens.size() > needed.rows;
-  if (fits) buffer.cu_seqlens[0] = 0;
+  needed.tokens = needed.rows * added + uses[0] * TokensOf(texts.windows[0]) * count[1] +
+                  uses[1] * TokensOf(texts.windows[1]) * count[0];
+  if (needed.tokens > kMost || needed.tokens > buffer.ids.size() || needed.rows >= buffer.cu_seqlens.size()) {
+    return CodeOnly(absl::StatusCode::kResourceExhausted);
+  }
+
+  const size_t first = outer.value_or(0), second = 1 - first;
+  size_t at = 0, rows = 0;
+  absl::StatusCode code = absl::StatusCode::kOk;
+  buffer.cu_seqlens[0] = 0;
   const auto put = [&](size_t of_first, size_t of_second) {
     size_t window[2] = {};
     window[first] = of_first;
     window[second] = of_second;
-    needed.tokens += WindowTokens(input, options, texts, window);
-    fits = fits && needed.tokens <= buffer.ids.size() &&
-           needed.tokens <= static_cast<size_t>(std::numeric_limits<int32_t>::max());
-    if (!fits) return;
     size_t size = 0;
-    fits = WriteWindow(input, options, texts, window, buffer, at, size) == absl::StatusCode::kOk;
+    if (code == absl::StatusCode::kOk) code = WriteWindow(input, options, texts, window, buffer, at, size);
     at += size;
     buffer.cu_seqlens[++rows] = static_cast<int32_t>(at);
   };
@@ -221,7 +221,7 @@ absl::StatusOr<Encoding> Tokenizer::Impl::EncodeWindows(const Input& input, cons
     for (size_t j = 0; j < count[second]; ++j) put(i, j);
   }
   for (size_t j = 1; j < count[second]; ++j) put(0, j);
-  if (!fits) return CodeOnly(absl::StatusCode::kResourceExhausted);
+  if (code != absl::StatusCode::kOk) return CodeOnly(code);
   return internal::Written(buffer, at, rows, 0);
 }
 

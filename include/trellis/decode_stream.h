@@ -10,7 +10,9 @@
 // specials, ids of nothing) are not kept.
 //
 // One thread at a time. Memory grows with the ids that are kept, and stays: in
-// the long run nothing is allocated.
+// the long run nothing is allocated. While nothing becomes certain (bytes that
+// make no character) all ids are kept and decoded again at each step, as in the
+// reference.
 #ifndef TRELLIS_DECODE_STREAM_H_
 #define TRELLIS_DECODE_STREAM_H_
 

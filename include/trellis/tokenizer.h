@@ -61,7 +61,7 @@ inline EncodeOptions WithFileTruncation(const TokenizerSpec& spec, EncodeOptions
   return options;
 }
 
-// Enough room for all windows of an input: rows, and tokens of all of them.
+// Room for all windows of an input: rows, and tokens of all of them.
 struct WindowRoom {
   size_t rows = 0;
   size_t tokens = 0;
@@ -160,7 +160,8 @@ class Tokenizer {
   // all of it. Type ids are the template's in every window (the reference
   // numbers the texts in overflowing ones). Never allocates. Errors are Encode's;
   // `needed`, when given, says how much room the windows take, also after
-  // ResourceExhausted of a buffer that is too small.
+  // ResourceExhausted of a buffer that is too small. (A pair's can be more than
+  // any buffer holds: the largest size_t then.)
   absl::StatusOr<Encoding> EncodeWindows(const Input& input, const EncodeOptions& options, Scratch& scratch,
                                          const EncodingBuffer& buffer, WindowRoom* needed = nullptr) const;
 

@@ -1,6 +1,7 @@
 // What the goldens do not ask of windows: room, and what stays the same.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "tests/tokenizer/small_specs.h"
@@ -58,6 +59,15 @@ TEST(Windows, SayHowMuchRoomTheyNeed) {
     EXPECT_EQ(needed.rows, windows.size());
     EXPECT_EQ(needed.tokens, tokens);
   }
+}
+
+// Quadratically many windows are counted, not tried.
+TEST(Windows, MoreThanAnybodyCanHold) {
+  const Tokenizer tokenizer = Tokenizer::Create(SmallSpec()).value();
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += "c ";
+  EXPECT_EQ(tokenizer.EncodeWindows({.text = text, .pair = text}, Cut(9)).status().code(),
+            absl::StatusCode::kResourceExhausted);
 }
 
 TEST(Windows, OptionsThatCannotBeMet) {
