@@ -35,6 +35,23 @@ def reference_ids(text):
     return next(row["ids"] for row in expected() if row["model"] == "tiny" and row.get("request") == {"text": text})
 
 
+def reference_free_ids(line):
+    """Ours of one line without any cut: what windows are taken from."""
+    return list(map(int, run("encode", TINY, stdin=line).stdout.split()))
+
+
+def pipelines():
+    """(name, tokenizer.json, cases) of tests/golden/make_pipelines_golden.py."""
+    out = []
+    with open(os.path.join(HERE, "..", "golden", "pipelines.jsonl"), encoding="utf-8") as f:
+        for row in map(json.loads, f):
+            if "pipeline" in row:
+                out.append((row["pipeline"], row["tokenizer"], []))
+            elif "name" in row:
+                out[-1][2].append(row)
+    return out
+
+
 def id_line(text):
     return " ".join(map(str, reference_ids(text))).encode() + b"\n"
 
@@ -148,6 +165,56 @@ class Encode(CliTest):
             specials = {token["id"] for token in json.load(f)["added_tokens"]} - {3}  # 3 is the unknown, no spelling
         self.assertFalse(specials & set(map(int, with_shield.split())))
         self.assertEqual(specials & set(map(int, without.split())), specials)
+
+
+    def test_sections_are_heeded_when_asked(self):
+        checked = 0
+        for name, model, rows in pipelines():
+            if not name.startswith("section_"):
+                continue
+            rows = [row for row in rows if "ids" in row]
+            requests = [{"text": row["text"], "add_special_tokens": row["options"]["add_special_tokens"],
+                         **({"pair": row["pair"]} if "pair" in row else {})} for row in rows]
+            done = run("encode", self.file("model.json", json.dumps(model).encode()), "--jsonl", "--json", "--file-truncation",
+                       "--file-padding", "--overflow", stdin="".join(json.dumps(r) + "\n" for r in requests).encode())
+            self.assertEqual((done.returncode, done.stderr), (0, b""), name)
+            for row, line in zip(rows, done.stdout.splitlines(), strict=True):
+                got = json.loads(line)
+                windows = [got, *got.pop("overflowing")]
+                self.assertEqual(list(map(self.compared, windows)),
+                                 list(map(self.wanted, [row, *row.get("overflowing", [])])), row["name"])
+                checked += 1
+        self.assertGreater(checked, 500)
+
+    @staticmethod
+    def compared(row):
+        return row["ids"], row["offsets"], row["special_tokens_mask"], row.get("attention_mask", [1] * len(row["ids"]))
+
+    @staticmethod
+    def wanted(row):
+        size = len(row["ids"])
+        return (row["ids"], row["byte_offsets"], row.get("special_tokens_mask", [0] * size),
+                row.get("attention_mask", [1] * size))
+
+    def test_sections_do_nothing_when_not_asked(self):
+        name, model, rows = next(pipeline for pipeline in pipelines() if pipeline[0] == "section_both")
+        path = self.file("model.json", json.dumps(model).encode())
+        plain = self.file("plain.json", json.dumps({**model, "truncation": None, "padding": None}).encode())
+        texts = "".join(json.dumps(row["text"]) + "\n" for row in rows).encode()
+        asked = run("encode", path, "--jsonl", stdin=texts)
+        self.assertEqual(asked.returncode, 0)
+        self.assertEqual(asked.stdout, run("encode", plain, "--jsonl", stdin=texts).stdout)
+
+    def test_windows_of_options(self):
+        done = run("encode", TINY, "--json", "--overflow", "--max-length", "4", "--stride", "1", stdin=b"hello low hello low\n")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        got = json.loads(done.stdout)
+        whole = reference_free_ids(b"hello low hello low\n")
+        texts = [row["ids"][1:-1] for row in [got, *got["overflowing"]]]
+        self.assertEqual([texts[0][0]] + [one for text in texts for one in text[1:]], whole[1:-1])
+        done = run("encode", TINY, "--max-length", "4", "--stride", "2", stdin=b"hello low hello low\n")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"stride 2: expected less", done.stderr)
 
 
 class BadInput(CliTest):

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "tools/cli/commands.h"
 #include "tools/cli/encode_flags.h"
+#include "tools/cli/encoding_json.h"
 #include "tools/cli/json_writer.h"
 #include "tools/cli/jsonl_input.h"
 #include "tools/cli/line_reader.h"
@@ -17,6 +19,7 @@
 #include "tools/cli/template_layout.h"
 #include "tools/cli/text_encoder.h"
 #include "trellis/code_point_offsets.h"
+#include "trellis/padding.h"
 
 namespace trellis::cli {
 namespace {
@@ -44,6 +47,10 @@ struct Settings {
   bool json = false;
   bool jsonl = false;
   bool char_offsets = false;
+  bool file_truncation = false;
+  bool file_padding = false;
+  bool overflow = false;
+  std::optional<size_t> stride;
   unsigned threads = 1;
 };
 
@@ -102,14 +109,6 @@ class CharOffsets {
   std::vector<Offset> offsets_;
 };
 
-void AppendOffset(const Offset& offset, std::string& out) {
-  out += '[';
-  AppendInteger(offset.begin, out);
-  out += ',';
-  AppendInteger(offset.end, out);
-  out += ']';
-}
-
 class EncodeWorker final : public LineWorker {
  public:
   EncodeWorker(const Tokenizer& tokenizer, const Settings& settings)
@@ -128,45 +127,75 @@ class EncodeWorker final : public LineWorker {
     } else {
       request_.input.text = line;
     }
-    absl::StatusOr<Encoding> encoding = encoder_.Encode(request_.input, request_.options);
+    EncodeOptions options = request_.options;
+    if (settings_.file_truncation && options.truncate == Truncate::kNever) {
+      options = WithFileTruncation(tokenizer_.spec(), options);
+    }
+    if (settings_.stride.has_value()) options.stride = *settings_.stride;
+    const bool pads = settings_.file_padding && tokenizer_.spec().padding.has_value();
+    if (pads || settings_.overflow) return AppendRows(options, out);
+
+    absl::StatusOr<Encoding> encoding = encoder_.Encode(request_.input, options);
     if (!encoding.ok()) return encoding.status();
     if (!settings_.json) {
-      AppendIds(*encoding, out);
+      AppendIds(encoding->ids, out);
       return absl::OkStatus();
     }
     std::span<const Offset> offsets = encoding->offsets;
     if (settings_.char_offsets) {
+      request_.options = options;
       const absl::Status converted = char_offsets_.Convert(request_, offsets);
       if (!converted.ok()) return converted;
       offsets = char_offsets_.offsets();
     }
-    AppendObject(*encoding, offsets, out);
+    AppendRow(tokenizer_.vocab(), {encoding->ids, offsets, encoding->type_ids, encoding->special_tokens_mask}, out);
+    out += "}\n";
     return absl::OkStatus();
   }
 
  private:
-  static void AppendIds(const Encoding& encoding, std::string& out) {
-    for (size_t i = 0; i < encoding.ids.size(); ++i) {
+  static void AppendIds(std::span<const TokenId> ids, std::string& out) {
+    for (size_t i = 0; i < ids.size(); ++i) {
       if (i > 0) out += ' ';
-      AppendInteger(encoding.ids[i], out);
+      AppendInteger(ids[i], out);
     }
     out += '\n';
   }
 
-  void AppendObject(const Encoding& encoding, std::span<const Offset> offsets, std::string& out) const {
-    out += "{\"ids\":";
-    AppendJsonArray(encoding.ids, out, AppendInteger<TokenId>);
-    out += ",\"tokens\":";
-    AppendJsonArray(encoding.ids, out, [this](TokenId id, std::string& to) {
-      AppendJsonString(tokenizer_.vocab().Text(id), to);
-    });
-    out += ",\"offsets\":";
-    AppendJsonArray(offsets, out, AppendOffset);
-    out += ",\"type_ids\":";
-    AppendJsonArray(encoding.type_ids, out, AppendInteger<unsigned>);
-    out += ",\"special_tokens_mask\":";
-    AppendJsonArray(encoding.special_tokens_mask, out, AppendInteger<unsigned>);
+  // The row of an input, padded when that is wanted; then what overflows.
+  absl::Status AppendRows(const EncodeOptions& options, std::string& out) const {
+    absl::StatusOr<std::vector<EncodedText>> rows = Rows(options);
+    if (!rows.ok()) return ExplainedEncodeError(rows.status(), tokenizer_, request_.input, options);
+    const int32_t ends[] = {0, static_cast<int32_t>(rows->front().ids.size())};
+    const std::optional<Padding> padding = settings_.file_padding ? tokenizer_.spec().padding : std::nullopt;
+    const size_t length = padding.has_value() ? PaddedLength(ends, *padding) : 0;
+    const auto append = [&](EncodedText& row) {
+      const std::vector<uint8_t> attention = padding.has_value() ? Pad(row, length, *padding) : std::vector<uint8_t>();
+      if (!settings_.json) return AppendIds(row.ids, out);
+      AppendRow(tokenizer_.vocab(), {row.ids, row.offsets, row.type_ids, row.special_tokens_mask, attention}, out);
+    };
+    append(rows->front());
+    if (!settings_.json) return absl::OkStatus();
+    if (settings_.overflow) {
+      out += ",\"overflowing\":[";
+      for (size_t i = 1; i < rows->size(); ++i) {
+        if (i > 1) out += ',';
+        append((*rows)[i]);
+        out += '}';
+      }
+      out += ']';
+    }
     out += "}\n";
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<EncodedText>> Rows(const EncodeOptions& options) const {
+    if (settings_.overflow) return tokenizer_.EncodeWindows(request_.input, options);
+    absl::StatusOr<EncodedText> row = tokenizer_.Encode(request_.input, options);
+    if (!row.ok()) return row.status();
+    std::vector<EncodedText> rows;
+    rows.push_back(*std::move(row));
+    return rows;
   }
 
   const Tokenizer& tokenizer_;
@@ -201,10 +230,22 @@ Command AddEncodeCommand(CLI::App& trellis) {
          "--char-offsets", settings->char_offsets,
          "offsets in code points, not bytes; malformed UTF-8 counts one for each replacement character")
       ->needs(json);
+  app->add_flag("--file-truncation", settings->file_truncation,
+                "cut as the file's truncation section says, where there is no max_length");
+  app->add_flag("--file-padding", settings->file_padding,
+                "pad each text as the file's padding section says; --json then has \"attention_mask\"");
+  app->add_flag("--overflow", settings->overflow,
+                "with --json, what was cut off as further rows: \"overflowing\", windows of at most max_length")
+      ->needs(json);
+  app->add_option("--stride", settings->stride, "tokens that a window shares with the one before it")
+      ->check(CLI::NonNegativeNumber);
   app->add_option("--threads", settings->threads,
                   "threads that encode, 1 unless given; 0: one for each core; the order of lines is kept")
       ->check(CLI::Range(0, 1024));
   app->callback([settings] {
+    if (settings->char_offsets && (settings->overflow || settings->file_padding)) {
+      throw CLI::ValidationError("--char-offsets", "goes neither with --overflow nor with --file-padding");
+    }
     if (settings->flags.truncate.has_value() && !settings->flags.max_length.has_value() && !settings->jsonl) {
       throw CLI::ValidationError("--truncation", "needs --max-length");
     }

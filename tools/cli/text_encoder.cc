@@ -31,6 +31,11 @@ absl::Status ExplainedEncodeError(const absl::Status& status, const Tokenizer& t
     if (options.truncate == Truncate::kOnlySecond && !input.pair.has_value()) {
       return absl::InvalidArgumentError("truncation only_second: expected a pair");
     }
+    if (options.stride > 0) {
+      return absl::InvalidArgumentError("stride " + std::to_string(options.stride) +
+                                        ": expected less than what max_length " + std::to_string(options.max_length) +
+                                        " leaves of a text");
+    }
     if (options.truncate != Truncate::kLongestFirst) {
       return absl::InvalidArgumentError(
           std::string("truncation ") +
