@@ -1,6 +1,6 @@
 // Any bytes through Encode and Decode of small models: no crash, and the path
 // with shortcuts agrees with the plain one. The first byte picks model and
-// options.
+// options. The rest is also taken for ids, which every decoder must stand.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -58,6 +58,35 @@ const Pair& Model(bool charsmap) {
   return charsmap ? with : without;
 }
 
+// A chain of all decoders that work on lists, over pieces that mean something to
+// them.
+Tokenizer ListDecoder() {
+  trellis::TokenizerSpec spec;
+  const char* pieces[] = {"<unk>", "<0x41>", "<0xC3>", "<0xA9>", "<0xFF>", "\u2581", "\u2581a", "a", "aa", "##b", " .", "b ", "", "<0x"};
+  double score = 0.0;
+  for (const char* piece : pieces) spec.model.pieces.push_back({piece, score -= 1.0});
+  spec.model.unk_id = 0;
+  spec.added_tokens.push_back({.content = "<unk>", .id = 0, .special = true});
+  spec.decoders = {trellis::ReplaceDecoder{"aa", false, "\u2581a\u2581"}, trellis::ByteFallbackDecoder{},
+                   trellis::WordPieceDecoder{"##", true}, trellis::MetaspaceDecoder{}, trellis::FuseDecoder{},
+                   trellis::ReplaceDecoder{"b", false, "bbbb"}, trellis::StripDecoder{" ", 1, 1}};
+  return Tokenizer::Create(std::move(spec)).value();
+}
+
+void Decode(std::string_view bytes) {
+  static const Tokenizer tokenizer = ListDecoder();
+  std::vector<trellis::TokenId> ids;
+  for (const char byte : bytes) ids.push_back(static_cast<trellis::TokenId>(static_cast<uint8_t>(byte) % 17) - 1);
+  std::vector<char> memory(tokenizer.DecodedBytes(ids));
+  const trellis::DecodeOptions options{.skip_special_tokens = ids.size() % 2 == 0, .clean_up = ids.size() % 3 == 0};
+  const auto text = tokenizer.Decode(ids, options, memory);
+  if (absl::IsResourceExhausted(text.status())) std::abort();  // DecodedBytes is enough
+  if (ids.size() > 64) return;  // a stream may keep all its ids
+  trellis::DecodeStream stream(tokenizer, options, 1);
+  for (const trellis::TokenId id : ids) (void)stream.Step(id);
+  (void)stream.Finish();
+}
+
 trellis::EncodedText Encode(const Tokenizer& tokenizer, std::string_view text, const trellis::EncodeOptions& options) {
   thread_local trellis::Scratch scratch;
   scratch.Reserve(tokenizer.ScratchBytes(text.size()));
@@ -91,5 +120,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!options.match_special_tokens && want.ids[i] < 3) std::abort();
   }
   (void)model.plain.Decode(want.ids, {});
+  Decode(text);
   return 0;
 }
