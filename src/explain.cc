@@ -13,7 +13,7 @@ absl::Status ExplainSegment(const PlainPath& path, const Vocab& vocab, const Tex
   ScratchCarver carver(scratch);
   const auto normalized = path.Normalize(source, carver);
   if (!normalized) return absl::ResourceExhaustedError("");
-  const AlignedView& text = normalized->text;
+  const AlignedView& text = *normalized;
   out.segments[index].normalized = std::string(text.bytes);
   out.segments[index].source.assign(text.source, text.source + text.bytes.size());
 
@@ -24,8 +24,7 @@ absl::Status ExplainSegment(const PlainPath& path, const Vocab& vocab, const Tex
   };
   const auto part = [&](uint32_t begin, uint32_t end) -> absl::Status {
     if (begin >= end) return absl::OkStatus();
-    const bool whole = begin == 0 && end == text.bytes.size();
-    const auto pre_tokens = path.PreTokenize(text, begin, end, whole ? source.begin : text.SourceOf(begin), carver);
+    const auto pre_tokens = path.PreTokenize(text, begin, end, carver);
     if (!pre_tokens) return absl::ResourceExhaustedError("");
     for (const PreToken& pre_token : pre_tokens->ranges) {
       row(pre_tokens->text, pre_token.begin, pre_token.end);

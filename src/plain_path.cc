@@ -1,6 +1,7 @@
 #include "src/plain_path.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -12,38 +13,17 @@ namespace {
 // tokenizers, models/unigram/model.rs: K_UNK_PENALTY.
 constexpr double kUnkPenalty = 10.0;
 
-AlignedBuffer TakeAligned(ScratchCarver& carver, size_t bytes, bool& ok) {
-  const auto text = carver.Take<char>(bytes);
-  const auto source = carver.Take<uint32_t>(bytes);
-  ok = ok && text.size() == bytes && source.size() == bytes;
-  return {text.data(), source.data()};
-}
-
 size_t Aligned(size_t bytes) { return bytes + ScratchCarver::kAlign; }
-
-constexpr size_t kUnknownBytes = 3;  // of U+FFFD
 
 }  // namespace
 
 PlainPath::PlainPath(const TokenizerSpec& spec, const TokenizerOptions& options)
-    : spec_(spec), options_(options), normalized_matcher_({}) {
-  for (const Normalizer& normalizer : spec.normalizers) {
-    if (const auto* precompiled = std::get_if<PrecompiledNormalizer>(&normalizer)) {
-      steps_.emplace_back(std::in_place_type<PrecompiledStep>, precompiled->charsmap);
-    } else if (const auto* replace = std::get_if<ReplaceNormalizer>(&normalizer)) {
-      steps_.emplace_back(std::in_place_type<ReplaceStep>,
-                          replace->is_regex ? ReplaceStep::Pattern::kTwoOrMoreBlanks : ReplaceStep::Pattern::kString,
-                          replace->pattern, replace->content);
-    }
-  }
-  for (const PreTokenizer& pre_tokenizer : spec.pre_tokenizers) {
-    if (const auto* metaspace = std::get_if<MetaspacePreTokenizer>(&pre_tokenizer)) {
-      splits_.emplace_back(MetaspaceStep(*metaspace));
-    } else {
-      splits_.emplace_back(std::monostate());
-    }
-  }
-
+    : spec_(spec),
+      options_(options),
+      normalizers_(spec.normalizers),
+      pre_tokenizers_(spec.pre_tokenizers),
+      byte_fallback_(MakeByteFallback()),
+      normalized_matcher_({}) {
   const auto& pieces = spec.model.pieces;
   score_by_id_.reserve(pieces.size());
   double lowest = pieces[0].score;
@@ -69,14 +49,27 @@ PlainPath::PlainPath(const TokenizerSpec& spec, const TokenizerOptions& options)
   for (const AddedToken& token : spec.added_tokens) {
     if (!token.normalized) continue;
     Scratch scratch;
-    scratch.Reserve(ScratchBytes(token.content.size()));
+    scratch.Reserve(normalizers_.MaxRoom(token.content.size()).scratch);
     ScratchCarver carver(scratch);
-    const TextSegment content{token.content, 0, static_cast<uint32_t>(token.content.size())};
-    const auto normalized = Normalize(content, carver);
-    rules.push_back({std::string(normalized->text.bytes), token.id, token.single_word, token.lstrip, token.rstrip,
+    const auto normalized = normalizers_.Run({token.content}, carver);
+    rules.push_back({std::string(normalized->bytes), token.id, token.single_word, token.lstrip, token.rstrip,
                      token.special});
   }
+  // The reference lists special tokens before others.
+  std::stable_partition(rules.begin(), rules.end(), [](const AddedTokenRule& rule) { return rule.special; });
   normalized_matcher_ = AddedTokenMatcher(std::move(rules));
+}
+
+std::optional<ByteFallback> PlainPath::MakeByteFallback() const {
+  const UnigramModel& model = spec_.model;
+  if (!model.byte_fallback || !model.unk_id || spec_.dialect == Dialect::kSentencePiece) return std::nullopt;
+  std::array<TokenId, 256> ids;
+  ids.fill(kNoPiece);
+  for (size_t id = 0; id < model.pieces.size(); ++id) {
+    const int byte = ByteOfPiece(model.pieces[id].text);  // of equal pieces the last counts
+    if (byte >= 0) ids[static_cast<size_t>(byte)] = static_cast<TokenId>(id);
+  }
+  return ByteFallback(ids, *model.unk_id, model.pieces[static_cast<size_t>(*model.unk_id)].text);
 }
 
 void PlainPath::BuildTrie() const {
@@ -101,65 +94,23 @@ size_t PlainPath::TrieHugeBytes() const {
   return bitmap_.memory().HugeBytes() + double_array_.memory().HugeBytes();
 }
 
-std::optional<PlainPath::Normalized> PlainPath::Normalize(const TextSegment& segment, ScratchCarver& carver) const {
-  AlignedView view{segment.text(), nullptr, segment.begin};
-  size_t room = 0;
-  bool ok = true;
-  // Only Precompiled takes malformed text itself; and without any step the
-  // text still wants its alignment.
-  if (steps_.empty() || !std::holds_alternative<PrecompiledStep>(steps_[0])) {
-    room = view.bytes.size() * kUnknownBytes;
-    const AlignedBuffer out = TakeAligned(carver, room, ok);
-    if (!ok) return std::nullopt;
-    view = {{out.bytes, RunRepair(view, out)}, out.source, 0};
-  }
-  for (const Step& step : steps_) {
-    room = std::visit([&](const auto& s) { return s.MaxBytes(view.bytes.size()); }, step);
-    const AlignedBuffer out = TakeAligned(carver, room, ok);
-    if (!ok) return std::nullopt;
-    const size_t size = std::holds_alternative<PrecompiledStep>(step)
-                            ? std::get<PrecompiledStep>(step).Run(view, TextStart::kStart, out)
-                            : std::get<ReplaceStep>(step).Run(view, out);
-    view = {{out.bytes, size}, out.source, 0};
-  }
-  return Normalized{view, room};
+std::optional<AlignedView> PlainPath::Normalize(const TextSegment& segment, ScratchCarver& carver) const {
+  return normalizers_.Run({segment.text(), nullptr, segment.begin}, carver);
 }
 
 std::optional<PlainPath::PreTokens> PlainPath::PreTokenize(const AlignedView& text, uint32_t begin, uint32_t end,
-                                                           uint32_t source_begin, ScratchCarver& carver) const {
-  AlignedView view = text;
-  auto whole = carver.Take<PreToken>(1);
-  if (whole.empty()) return std::nullopt;
-  whole[0] = {begin, end, source_begin};
-  std::span<const PreToken> ranges = whole.first(begin < end ? 1 : 0);
-  for (const SplitStep& step : splits_) {
-    const auto* metaspace = std::get_if<MetaspaceStep>(&step);
-    if (metaspace == nullptr) {
-      const auto out = carver.Take<PreToken>(MaxPreTokens(view.bytes.size()));
-      if (out.size() < MaxPreTokens(view.bytes.size())) return std::nullopt;
-      ranges = out.first(RunWhitespaceSplit(view, ranges, out));
-      continue;
-    }
-    const size_t room = metaspace->MaxBytes(view.bytes.size(), ranges.size());
-    bool ok = true;
-    const AlignedBuffer out_text = TakeAligned(carver, room, ok);
-    const auto out = carver.Take<PreToken>(MaxPreTokens(room));
-    if (!ok || out.size() < MaxPreTokens(room)) return std::nullopt;
-    const MetaspaceStep::Sizes sizes = metaspace->Run(view, ranges, out_text, out);
-    view = {{out_text.bytes, sizes.bytes}, out_text.source, 0};
-    ranges = out.first(sizes.pre_tokens);
-  }
-  return PreTokens{view, ranges};
+                                                           ScratchCarver& carver) const {
+  return pre_tokenizers_.Run(text, {begin, end, begin < end ? text.SourceOf(begin) : 0}, carver);
 }
 
 template <typename Allowed>
 size_t PlainPath::RunLattice(std::string_view text, std::span<LatticeNode> lattice, std::span<PieceSpan> out,
                              Allowed allowed) const {
   BuildTrie();
-  if (options_.trie == TokenizerOptions::TrieKind::kDoubleArray) {
-    return RunUnigram(DoubleArrayTrie(double_array_.span()), scores_, text, lattice, out, allowed);
-  }
-  return RunUnigram(BitmapTrie(bitmap_.span()), scores_, text, lattice, out, allowed);
+  const size_t count = options_.trie == TokenizerOptions::TrieKind::kDoubleArray
+                           ? RunUnigram(DoubleArrayTrie(double_array_.span()), scores_, text, lattice, out, allowed)
+                           : RunUnigram(BitmapTrie(bitmap_.span()), scores_, text, lattice, out, allowed);
+  return byte_fallback_ && count != kUnknownWithoutId ? byte_fallback_->Run(text, out, count, allowed) : count;
 }
 
 std::span<const PieceSpan> PlainPath::Lattice(std::string_view pre_token, MatchSpecial special,
@@ -188,10 +139,9 @@ Offset PlainPath::SourceRange(std::string_view source, const AlignedView& text, 
 }
 
 StageResult PlainPath::RunPart(const TextSegment& segment, const AlignedView& text, uint32_t begin, uint32_t end,
-                               uint32_t source_begin, MatchSpecial special, ScratchCarver& carver,
-                               TokenSink& sink) const {
+                               MatchSpecial special, ScratchCarver& carver, TokenSink& sink) const {
   const size_t mark = carver.mark();
-  const auto pre_tokens = PreTokenize(text, begin, end, source_begin, carver);
+  const auto pre_tokens = PreTokenize(text, begin, end, carver);
   if (!pre_tokens) return StageResult::kNoRoom;
   for (const PreToken& range : pre_tokens->ranges) {
     const size_t lattice_mark = carver.mark();
@@ -217,12 +167,10 @@ StageResult PlainPath::Run(const TextSegment& segment, MatchSpecial special, Scr
   const size_t mark = carver.mark();
   const auto normalized = Normalize(segment, carver);
   if (!normalized) return StageResult::kNoRoom;
-  const AlignedView& text = normalized->text;
+  const AlignedView& text = *normalized;
   uint32_t begin = 0;
   const auto part = [&](uint32_t end) {
-    if (begin >= end) return StageResult::kOk;
-    const uint32_t source_begin = begin == 0 && end == text.bytes.size() ? segment.begin : text.SourceOf(begin);
-    return RunPart(segment, text, begin, end, source_begin, special, carver, sink);
+    return begin < end ? RunPart(segment, text, begin, end, special, carver, sink) : StageResult::kOk;
   };
   AddedTokenMatcher::Pass pass(normalized_matcher_, text.bytes, special);
   AddedTokenMatch match;
@@ -239,42 +187,22 @@ StageResult PlainPath::Run(const TextSegment& segment, MatchSpecial special, Scr
 }
 
 size_t PlainPath::ScratchBytes(size_t bytes) const {
-  size_t total = 0;
-  const auto aligned = [&](size_t n) { total += Aligned(n) + Aligned(n * sizeof(uint32_t)); };
-  if (steps_.empty() || !std::holds_alternative<PrecompiledStep>(steps_[0])) aligned(bytes *= kUnknownBytes);
-  for (const Step& step : steps_) {
-    bytes = std::visit([&](const auto& s) { return s.MaxBytes(bytes); }, step);
-    aligned(bytes);
-  }
-  total += Aligned(sizeof(PreToken));
-  size_t ranges = 1;
-  for (const SplitStep& step : splits_) {
-    if (const auto* metaspace = std::get_if<MetaspaceStep>(&step)) {
-      bytes = metaspace->MaxBytes(bytes, ranges);
-      aligned(bytes);
-      ranges = MaxPreTokens(bytes);
-    } else {
-      ranges = MaxPreTokens(bytes) / 2 + 1;
-    }
-    total += Aligned(MaxPreTokens(bytes) * sizeof(PreToken));
-  }
-  return total + Aligned((bytes + 1) * sizeof(LatticeNode)) + Aligned(bytes * sizeof(PieceSpan));
+  const NormalizerChain::Room normalized = normalizers_.MaxRoom(bytes);
+  const NormalizerChain::Room cut = pre_tokenizers_.MaxRoom(normalized.bytes);
+  return normalized.scratch + cut.scratch + Aligned((cut.bytes + 1) * sizeof(LatticeNode)) +
+         Aligned(cut.bytes * sizeof(PieceSpan));
 }
 
 size_t PlainPath::MaxTokens(size_t bytes) const {
-  size_t characters = bytes;  // malformed bytes are one each
-  for (const Step& step : steps_) {
-    characters = std::visit([&](const auto& s) { return s.MaxCharacters(bytes, characters); }, step);
-    bytes = std::visit([&](const auto& s) { return s.MaxBytes(bytes); }, step);
-  }
-  // Each token covers a character or a marker put in front of a pre-token. Cut
-  // by blanks there are no more pre-tokens than blanks and one; cut by added
-  // tokens or more markers, no more than characters.
-  const auto markers = static_cast<size_t>(std::count_if(splits_.begin(), splits_.end(), [](const SplitStep& step) {
-    return std::holds_alternative<MetaspaceStep>(step);
-  }));
-  const size_t more = (markers > 1 ? markers - 1 : 0) + (normalized_matcher_.empty() ? 0 : 1);
-  return characters * (1 + more) + 1;
+  // Each token covers a character, or a byte of an unknown one, of the text as
+  // the last pre-tokenizer leaves it.
+  const NormalizerChain::Length normalized = normalizers_.MaxLength(bytes);
+  using Unit = PreTokenizerChain::Unit;
+  const auto unit = byte_fallback_ ? Unit::kBytes : Unit::kCharacters;
+  const size_t length = byte_fallback_ ? normalized.bytes : normalized.characters;
+  const auto ranges =
+      normalized_matcher_.empty() ? PreTokenizerChain::Ranges::kOneEach : PreTokenizerChain::Ranges::kMany;
+  return pre_tokenizers_.MaxLength(length, unit, ranges) + 1;
 }
 
 }  // namespace trellis::internal

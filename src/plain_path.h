@@ -11,13 +11,13 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "src/normalizer_chain.h"
+#include "src/pre_tokenizer_chain.h"
 #include "src/trie/table_memory.h"
 #include "trellis/internal/stage/added_tokens.h"
-#include "trellis/internal/stage/normalizer.h"
-#include "trellis/internal/stage/pre_tokenizer.h"
+#include "trellis/internal/stage/byte_fallback.h"
 #include "trellis/internal/stage/token_sink.h"
 #include "trellis/internal/stage/unigram.h"
 #include "trellis/internal/trie/bitmap_trie.h"
@@ -51,19 +51,12 @@ class PlainPath {
 
   // --- the stages, for whoever wants to look (explain) ---
 
-  struct Normalized {
-    AlignedView text;
-    size_t room;  // bytes of the buffer it lies in
-  };
   // nullopt: scratch is too small.
-  std::optional<Normalized> Normalize(const TextSegment& segment, ScratchCarver& carver) const;
-  struct PreTokens {
-    AlignedView text;
-    std::span<const PreToken> ranges;
-  };
-  // `part` of the normalized text, between normalized added tokens.
+  std::optional<AlignedView> Normalize(const TextSegment& segment, ScratchCarver& carver) const;
+  using PreTokens = PreTokenizerChain::PreTokens;
+  // Bytes [begin, end) of the normalized text, between normalized added tokens.
   std::optional<PreTokens> PreTokenize(const AlignedView& text, uint32_t begin, uint32_t end,
-                                       uint32_t source_begin, ScratchCarver& carver) const;
+                                       ScratchCarver& carver) const;
   // Pieces of one pre-token; `result` says how it went.
   std::span<const PieceSpan> Lattice(std::string_view pre_token, MatchSpecial special, ScratchCarver& carver,
                                      StageResult& result) const;
@@ -82,19 +75,18 @@ class PlainPath {
   bool IsShielded(TokenId id) const { return static_cast<size_t>(id) < special_.size() && special_[static_cast<size_t>(id)]; }
 
  private:
-  using Step = std::variant<PrecompiledStep, ReplaceStep>;
-  using SplitStep = std::variant<std::monostate, MetaspaceStep>;  // monostate: WhitespaceSplit
-
   StageResult RunPart(const TextSegment& segment, const AlignedView& text, uint32_t begin, uint32_t end,
-                      uint32_t source_begin, MatchSpecial special, ScratchCarver& carver, TokenSink& sink) const;
+                      MatchSpecial special, ScratchCarver& carver, TokenSink& sink) const;
+  std::optional<ByteFallback> MakeByteFallback() const;
   template <typename Allowed>
   size_t RunLattice(std::string_view text, std::span<LatticeNode> lattice, std::span<PieceSpan> out,
                     Allowed allowed) const;
 
   const TokenizerSpec& spec_;
   TokenizerOptions options_;
-  std::vector<Step> steps_;
-  std::vector<SplitStep> splits_;
+  NormalizerChain normalizers_;
+  PreTokenizerChain pre_tokenizers_;
+  std::optional<ByteFallback> byte_fallback_;  // where the model has it
   AddedTokenMatcher normalized_matcher_;
   std::vector<double> score_by_id_;
   std::vector<bool> special_;  // pieces that the shield keeps out of the lattice

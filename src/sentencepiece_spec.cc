@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "trellis/internal/stage/byte_fallback.h"
+
 namespace trellis::internal {
 namespace {
 
@@ -14,16 +16,6 @@ absl::Status Invalid(const std::string& field, const std::string& value, std::st
 
 std::string PieceField(size_t id, std::string_view field) {
   return "model.pieces[" + std::to_string(id) + "]." + std::string(field);
-}
-
-// "<0xHH>" with upper-case digits to its value; -1 when it is none.
-int ByteValue(std::string_view text) {
-  if (text.size() != 6 || text.substr(0, 3) != "<0x" || text[5] != '>') return -1;
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  const size_t high = kDigits.find(text[3]);
-  const size_t low = kDigits.find(text[4]);
-  if (high == std::string_view::npos || low == std::string_view::npos) return -1;
-  return static_cast<int>(high * 16 + low);
 }
 
 }  // namespace
@@ -47,7 +39,7 @@ absl::Status CheckSentencePieceModel(const UnigramModel& model) {
                       piece.type == PieceType::kUnused;
     if (piece.type != PieceType::kByte) continue;
     if (!model.byte_fallback) return Invalid("model.byte_fallback", "false", "true: there are byte pieces");
-    const int value = ByteValue(piece.text);
+    const int value = ByteOfPiece(piece.text);
     if (value < 0) return Invalid(PieceField(id, "text"), "\"" + piece.text + "\"", "<0x00> to <0xFF>: it is of type kByte");
     has_byte[value] = true;
   }

@@ -14,40 +14,23 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "src/sentencepiece_spec.h"
-#include "trellis/internal/text/charsmap.h"
-#include "trellis/internal/text/utf8.h"
+#include "src/spec_errors.h"
+#include "src/stages_spec.h"
 
 namespace trellis {
 namespace {
 
+using internal::CheckCharacter;
+using internal::CheckCharsmap;
+using internal::CheckMatchedText;
+using internal::Index;
+using internal::Invalid;
+using internal::NotSupported;
+using internal::Quoted;
+
 // Tables have an entry for each id; the largest published vocabularies have a
 // million.
 constexpr size_t kMaxIds = size_t{1} << 24;
-
-std::string Index(std::string_view list, size_t i) {
-  return std::string(list) + "[" + std::to_string(i) + "]";
-}
-
-std::string Quoted(std::string_view text) { return std::string(1, '"').append(text).append(1, '"'); }
-
-absl::Status Invalid(const std::string& field, const std::string& value, std::string_view expected) {
-  return absl::InvalidArgumentError(field + ": " + value + ", expected " + std::string(expected));
-}
-
-absl::Status NotSupported(const std::string& field, const std::string& value, std::string_view expected) {
-  return absl::UnimplementedError(field + ": " + value + " is not supported yet, expected " +
-                                  std::string(expected));
-}
-
-// Malformed input is matched as U+FFFD, so a string with one in it would have to
-// match bytes that are not its own.
-bool HasReplacementCharacter(std::string_view text) { return text.find("\uFFFD") != std::string_view::npos; }
-
-absl::Status CheckMatchedText(const std::string& field, const std::string& text) {
-  if (!internal::IsWellFormedUtf8(text)) return Invalid(field, "malformed UTF-8", "well-formed UTF-8");
-  if (HasReplacementCharacter(text)) return NotSupported(field, Quoted(text), "no U+FFFD in it");
-  return absl::OkStatus();
-}
 
 absl::Status CheckModel(const TokenizerSpec& spec) {
   const UnigramModel& model = spec.model;
@@ -73,23 +56,11 @@ absl::Status CheckModel(const TokenizerSpec& spec) {
                    "an id below " + std::to_string(model.pieces.size()));
   }
   if (spec.dialect == Dialect::kSentencePiece) return internal::CheckSentencePieceModel(model);
-  if (model.byte_fallback) return NotSupported("model.byte_fallback", "true", "false");
   return absl::OkStatus();
 }
 
-// Tokens flagged `normalized` are matched after normalization, in a second pass.
-// Where nothing is normalized and all are flagged alike, one pass is the same.
-bool NormalizedMatters(const TokenizerSpec& spec) {
-  if (!spec.normalizers.empty()) return true;
-  for (const AddedToken& token : spec.added_tokens) {
-    if (!token.normalized) return true;
-  }
-  return false;
-}
-
 absl::Status CheckAddedTokens(const TokenizerSpec& spec) {
-  const bool normalized_matters = NormalizedMatters(spec);
-  absl::flat_hash_map<std::string, TokenId> ids;
+  absl::flat_hash_map<std::string, size_t> first;  // by content
   absl::flat_hash_set<TokenId> taken;
   for (size_t i = 0; i < spec.added_tokens.size(); ++i) {
     const AddedToken& token = spec.added_tokens[i];
@@ -97,10 +68,6 @@ absl::Status CheckAddedTokens(const TokenizerSpec& spec) {
     if (token.content.empty()) return Invalid(field + ".content", "empty", "a string to match");
     if (absl::Status status = CheckMatchedText(field + ".content", token.content); !status.ok())
       return status;
-    if (token.single_word) return NotSupported(field + ".single_word", "true", "false");
-    if (token.normalized && normalized_matters) {
-      return NotSupported(field + ".normalized", "true (" + Quoted(token.content) + ")", "false");
-    }
     if (token.id < 0 || static_cast<size_t>(token.id) >= kMaxIds) {
       return Invalid(field + ".id", std::to_string(token.id), "an id below " + std::to_string(kMaxIds));
     }
@@ -109,80 +76,18 @@ absl::Status CheckAddedTokens(const TokenizerSpec& spec) {
       return Invalid(field + ".id", std::to_string(token.id) + " (" + Quoted(token.content) + ")",
                      "another id: this is the piece " + Quoted(spec.model.pieces[id].text));
     }
-    if (!ids.emplace(token.content, token.id).second) {
-      return Invalid(field + ".content", Quoted(token.content), "each content once");
+    // One content may come twice: as it stands, and normalized.
+    const size_t none = spec.added_tokens.size();
+    if (const auto [known, is_new] = first.emplace(token.content, i); !is_new) {
+      const size_t earlier = std::exchange(known->second, none);
+      if (earlier == none || spec.added_tokens[earlier].normalized == token.normalized ||
+          spec.added_tokens[earlier].id != token.id) {
+        return Invalid(field + ".content", Quoted(token.content), "each content once");
+      }
+      continue;
     }
     if (!taken.insert(token.id).second)
       return Invalid(field + ".id", std::to_string(token.id), "each id once");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckCharsmap(const std::string& field, const std::string& charsmap) {
-  if (const std::optional<std::string> problem = internal::CharsMap::Check(charsmap)) {
-    return absl::InvalidArgumentError(field + ": " + *problem);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckReplace(const std::string& field, const ReplaceNormalizer& replace) {
-  if (replace.is_regex && replace.pattern != " {2,}") {
-    return NotSupported(field + ".pattern", "the regular expression " + Quoted(replace.pattern), "\" {2,}\"");
-  }
-  if (replace.pattern.empty()) return NotSupported(field + ".pattern", "\"\"", "a string to replace");
-  if (absl::Status status = CheckMatchedText(field + ".pattern", replace.pattern); !status.ok())
-    return status;
-  if (!internal::IsWellFormedUtf8(replace.content)) {
-    return Invalid(field + ".content", "malformed UTF-8", "well-formed UTF-8");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckNormalizers(const TokenizerSpec& spec) {
-  const bool sentencepiece = spec.dialect == Dialect::kSentencePiece;
-  if (sentencepiece && spec.normalizers.size() != 1) {
-    return Invalid("normalizers", std::to_string(spec.normalizers.size()) + " of them",
-                   "one SentencePieceNormalizer in the SentencePiece dialect");
-  }
-  for (size_t i = 0; i < spec.normalizers.size(); ++i) {
-    const std::string field = Index("normalizers", i);
-    const Normalizer& normalizer = spec.normalizers[i];
-    const auto* own = std::get_if<SentencePieceNormalizer>(&normalizer);
-    if (sentencepiece != (own != nullptr)) {
-      return Invalid(field, own != nullptr ? "SentencePieceNormalizer" : "a Hugging Face normalizer",
-                     sentencepiece ? "SentencePieceNormalizer in the SentencePiece dialect"
-                                   : "none of SentencePiece's in the Hugging Face dialect");
-    }
-    absl::Status status;
-    if (own != nullptr) {
-      if (!own->charsmap.empty()) status = CheckCharsmap(field + ".charsmap", own->charsmap);
-    } else if (const auto* precompiled = std::get_if<PrecompiledNormalizer>(&normalizer)) {
-      status = CheckCharsmap(field + ".charsmap", precompiled->charsmap);
-    } else if (const auto* replace = std::get_if<ReplaceNormalizer>(&normalizer)) {
-      status = CheckReplace(field, *replace);
-    }
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckOneCharacter(const std::string& field, const std::string& text) {
-  const bool one = !text.empty() && internal::DecodeUtf8(text).well_formed &&
-                   internal::DecodeUtf8(text).length == text.size();
-  if (!one) return Invalid(field, Quoted(text), "exactly one character");
-  return absl::OkStatus();
-}
-
-absl::Status CheckPreTokenizers(const TokenizerSpec& spec) {
-  if (spec.dialect == Dialect::kSentencePiece && !spec.pre_tokenizers.empty()) {
-    return Invalid("pre_tokenizers", std::to_string(spec.pre_tokenizers.size()) + " of them",
-                   "none in the SentencePiece dialect");
-  }
-  for (size_t i = 0; i < spec.pre_tokenizers.size(); ++i) {
-    const auto* metaspace = std::get_if<MetaspacePreTokenizer>(&spec.pre_tokenizers[i]);
-    if (metaspace == nullptr) continue;
-    absl::Status status = CheckOneCharacter(Index("pre_tokenizers", i) + ".replacement", metaspace->replacement);
-    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -230,9 +135,10 @@ absl::Status CheckPostProcessor(const TokenizerSpec& spec) {
 
 absl::Status CheckReplaceDecoder(const std::string& field, const ReplaceDecoder& replace) {
   if (replace.is_regex) {
-    return NotSupported(field + ".pattern", "the regular expression " + Quoted(replace.pattern), "a string");
+    if (absl::Status status = internal::CheckRegex(field + ".pattern", replace.pattern); !status.ok()) return status;
+  } else if (replace.pattern.empty()) {
+    return NotSupported(field + ".pattern", "\"\"", "a string to replace");
   }
-  if (replace.pattern.empty()) return NotSupported(field + ".pattern", "\"\"", "a string to replace");
   for (const auto& [name, text] : {std::pair{".pattern", &replace.pattern}, std::pair{".content", &replace.content}}) {
     if (!internal::IsWellFormedUtf8(*text)) return Invalid(field + name, "malformed UTF-8", "well-formed UTF-8");
   }
@@ -241,7 +147,7 @@ absl::Status CheckReplaceDecoder(const std::string& field, const ReplaceDecoder&
 
 absl::Status CheckDecoder(const std::string& field, Dialect dialect, const Decoder& decoder) {
   if (const auto* metaspace = std::get_if<MetaspaceDecoder>(&decoder)) {
-    return CheckOneCharacter(field + ".replacement", metaspace->replacement);
+    return CheckCharacter(field + ".replacement", metaspace->replacement);
   }
   const auto* own = std::get_if<SentencePieceDecoder>(&decoder);
   if ((own != nullptr) != (dialect == Dialect::kSentencePiece)) {
@@ -254,7 +160,7 @@ absl::Status CheckDecoder(const std::string& field, Dialect dialect, const Decod
   }
   if (const auto* replace = std::get_if<ReplaceDecoder>(&decoder)) return CheckReplaceDecoder(field, *replace);
   if (const auto* strip = std::get_if<StripDecoder>(&decoder)) {
-    return CheckOneCharacter(field + ".content", strip->content);
+    return CheckCharacter(field + ".content", strip->content);
   }
   return absl::OkStatus();
 }
@@ -271,8 +177,8 @@ absl::Status CheckDecoders(const TokenizerSpec& spec) {
 
 absl::Status ValidateSpec(const TokenizerSpec& spec) {
   using Check = absl::Status (*)(const TokenizerSpec&);
-  for (const Check check : {CheckModel, CheckAddedTokens, CheckNormalizers, CheckPreTokenizers,
-                            CheckPostProcessor, CheckDecoders}) {
+  for (const Check check : {CheckModel, CheckAddedTokens, internal::CheckNormalizers, internal::CheckNormalizedTokens,
+                            internal::CheckPreTokenizers, CheckPostProcessor, CheckDecoders}) {
     if (absl::Status status = check(spec); !status.ok()) return status;
   }
   return absl::OkStatus();

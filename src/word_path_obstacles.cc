@@ -96,6 +96,7 @@ std::optional<std::string> WordPath::FindObstacle(const TokenizerSpec& spec) {
     return "pre-tokenizers other than WhitespaceSplit and Metaspace, always, or Metaspace alone, always and split";
   }
   if (!spec.model.unk_id) return "no unknown piece";
+  if (spec.model.byte_fallback) return "unknown characters are spelled in bytes";
   size_t unk_characters = 0;
   ForEachCodePoint(spec.model.pieces[static_cast<size_t>(*spec.model.unk_id)].text, [&](uint32_t) { ++unk_characters; });
   if (unk_characters == 1) return "the unknown piece is a character";

@@ -73,13 +73,13 @@ FORBIDDEN = [
     ("gateway", r".", r"serve/gateway/(http_(?!message)|grpc_|metrics_)", "the routes have never heard of their face"),
     ("public", r"^include/trellis/(encoding|scratch|spec|tokenizer)\.h$", r"trellis/load\.h|trellis/trellis\.h", "loading lies above"),
 ]
-# Types that one stage hands to the next. All other stage headers are strangers to each other.
-STAGE_VALUES = {"token_sink.h", "token_list.h", "normalized_text.h"}
+# Types that one stage hands to the next, and what stages look for in texts. All other stage headers are strangers to each other.
+STAGE_VALUES = {"token_sink.h", "token_list.h", "normalized_text.h", "pre_token.h", "pattern.h"}
 # Stages that are spread over several files.
-STAGE_PARTS = [{"unigram", "symbol_lattice", "float_symbol_lattice", "word_table", "word_table_builder", "word_cache"},
-               {"decoder", "decoder_chain", "clean_up"}]
+STAGE_PARTS = [{"unigram", "symbol_lattice", "float_symbol_lattice", "word_table", "word_table_builder", "word_cache",
+                "byte_fallback"}, {"pattern", "pattern_syntax", "code_point_set"}, {"decoder", "decoder_chain", "clean_up"}]
 # Third-party headers by the file that may have them, whatever its room.
-ONLY_IN = {"utf8proc": r"/nfkc[^/]*$", "re2/": r"/stage/[^/]*pattern[^/]*$"}
+ONLY_IN = {"re2/": r"/stage/[^/]*pattern[^/]*$"}
 
 THIRD_PARTY = ("absl/", "boost/", "openssl/", "simdjson", "google/", "utf8proc", "CLI/", "gtest/", "gmock/", "benchmark/", "re2/", "grpc", "nlohmann/", "cuda", "prometheus/")
 

@@ -42,9 +42,7 @@ StageResult HashMapPath::RunPart(const TextSegment& segment, const AlignedView& 
                                  uint32_t end, ScratchCarver& carver, TokenSink& sink) const {
   if (begin >= end) return StageResult::kOk;
   const size_t mark = carver.mark();
-  const bool is_whole = begin == 0 && end == text.bytes.size();
-  const auto pre_tokens =
-      plain_.PreTokenize(text, begin, end, is_whole ? segment.begin : text.SourceOf(begin), carver);
+  const auto pre_tokens = plain_.PreTokenize(text, begin, end, carver);
   if (!pre_tokens) return StageResult::kNoRoom;
   for (const PreToken& range : pre_tokens->ranges) {
     const size_t lattice_mark = carver.mark();
@@ -73,7 +71,7 @@ StageResult HashMapPath::RunSegment(const TextSegment& segment, ScratchCarver& c
   const size_t mark = carver.mark();
   const auto normalized = plain_.Normalize(segment, carver);
   if (!normalized) return StageResult::kNoRoom;
-  const AlignedView& text = normalized->text;
+  const AlignedView& text = *normalized;
   uint32_t begin = 0;
   AddedTokenMatcher::Pass pass(plain_.normalized_matcher(), text.bytes, MatchSpecial::kYes);
   AddedTokenMatch match;

@@ -48,8 +48,8 @@ struct PrecompiledNormalizer {
   friend bool operator==(const PrecompiledNormalizer&, const PrecompiledNormalizer&) = default;
 };
 
-// tokenizers' Replace. `pattern` is a plain string, or the one regular
-// expression that Unigram files need so far: " {2,}".
+// tokenizers' Replace. `pattern` is a plain string, or a regular expression of
+// those that mean the same to RE2 as to the reference (src/stage/pattern_syntax.h).
 struct ReplaceNormalizer {
   std::string pattern;
   bool is_regex = false;
@@ -69,7 +69,52 @@ struct SentencePieceNormalizer {
   friend bool operator==(const SentencePieceNormalizer&, const SentencePieceNormalizer&) = default;
 };
 
-using Normalizer = std::variant<PrecompiledNormalizer, ReplaceNormalizer, SentencePieceNormalizer>;
+enum class UnicodeForm : uint8_t { kNfc, kNfd, kNfkc, kNfkd };
+
+// tokenizers' NFC, NFD, NFKC and NFKD.
+struct UnicodeNormalizer {
+  UnicodeForm form = UnicodeForm::kNfc;
+  friend bool operator==(const UnicodeNormalizer&, const UnicodeNormalizer&) = default;
+};
+
+// Takes control characters away and makes blanks of others (tokenizers, Nmt).
+struct NmtNormalizer {
+  friend bool operator==(const NmtNormalizer&, const NmtNormalizer&) = default;
+};
+
+struct LowercaseNormalizer {
+  friend bool operator==(const LowercaseNormalizer&, const LowercaseNormalizer&) = default;
+};
+
+// Takes White_Space away at the ends of a text.
+struct StripNormalizer {
+  bool strip_left = true;
+  bool strip_right = true;
+  friend bool operator==(const StripNormalizer&, const StripNormalizer&) = default;
+};
+
+// Takes combining marks away; decomposes nothing.
+struct StripAccentsNormalizer {
+  friend bool operator==(const StripAccentsNormalizer&, const StripAccentsNormalizer&) = default;
+};
+
+// Puts a string in front of a text that is not empty.
+struct PrependNormalizer {
+  std::string prepend;
+  friend bool operator==(const PrependNormalizer&, const PrependNormalizer&) = default;
+};
+
+struct BertNormalizer {
+  bool clean_text = true;
+  bool handle_chinese_chars = true;
+  std::optional<bool> strip_accents;  // nothing: as `lowercase`
+  bool lowercase = true;
+  friend bool operator==(const BertNormalizer&, const BertNormalizer&) = default;
+};
+
+using Normalizer =
+    std::variant<PrecompiledNormalizer, ReplaceNormalizer, SentencePieceNormalizer, UnicodeNormalizer, NmtNormalizer,
+                 LowercaseNormalizer, StripNormalizer, StripAccentsNormalizer, PrependNormalizer, BertNormalizer>;
 
 // --- pre-tokenizers ---
 
@@ -89,7 +134,65 @@ struct MetaspacePreTokenizer {
   friend bool operator==(const MetaspacePreTokenizer&, const MetaspacePreTokenizer&) = default;
 };
 
-using PreTokenizer = std::variant<WhitespaceSplitPreTokenizer, MetaspacePreTokenizer>;
+// Runs of word characters, and runs of what is neither that nor White_Space.
+struct WhitespacePreTokenizer {
+  friend bool operator==(const WhitespacePreTokenizer&, const WhitespacePreTokenizer&) = default;
+};
+
+// What becomes of the characters that a text is cut at. "the-final--cut" at "-":
+//   kRemoved            the final cut
+//   kIsolated           the - final - - cut
+//   kMergedWithPrevious the- final- - cut
+//   kMergedWithNext     the -final - -cut
+//   kContiguous         the - final -- cut
+enum class SplitBehavior : uint8_t { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
+
+struct PunctuationPreTokenizer {
+  SplitBehavior behavior = SplitBehavior::kIsolated;
+  friend bool operator==(const PunctuationPreTokenizer&, const PunctuationPreTokenizer&) = default;
+};
+
+struct DigitsPreTokenizer {
+  bool individual_digits = false;
+  friend bool operator==(const DigitsPreTokenizer&, const DigitsPreTokenizer&) = default;
+};
+
+// Cuts where the script changes, as SentencePiece's trainer does.
+struct UnicodeScriptsPreTokenizer {
+  friend bool operator==(const UnicodeScriptsPreTokenizer&, const UnicodeScriptsPreTokenizer&) = default;
+};
+
+// Cuts at matches of `pattern`, or with `invert` at what lies between them. A
+// regular expression is one as in ReplaceNormalizer.
+struct SplitPreTokenizer {
+  std::string pattern;
+  bool is_regex = false;
+  SplitBehavior behavior = SplitBehavior::kRemoved;
+  bool invert = false;
+  friend bool operator==(const SplitPreTokenizer&, const SplitPreTokenizer&) = default;
+};
+
+// Cuts at White_Space and drops it; punctuation stands alone.
+struct BertPreTokenizer {
+  friend bool operator==(const BertPreTokenizer&, const BertPreTokenizer&) = default;
+};
+
+// Cuts at one character and drops it.
+struct CharDelimiterPreTokenizer {
+  std::string delimiter;
+  friend bool operator==(const CharDelimiterPreTokenizer&, const CharDelimiterPreTokenizer&) = default;
+};
+
+// Pieces of so many characters.
+struct FixedLengthPreTokenizer {
+  uint32_t length = 5;
+  friend bool operator==(const FixedLengthPreTokenizer&, const FixedLengthPreTokenizer&) = default;
+};
+
+using PreTokenizer =
+    std::variant<WhitespaceSplitPreTokenizer, MetaspacePreTokenizer, WhitespacePreTokenizer, PunctuationPreTokenizer,
+                 DigitsPreTokenizer, UnicodeScriptsPreTokenizer, SplitPreTokenizer, BertPreTokenizer,
+                 CharDelimiterPreTokenizer, FixedLengthPreTokenizer>;
 
 // --- model ---
 
@@ -244,6 +347,16 @@ struct TokenizerSpec {
   std::optional<Padding> padding;
   friend bool operator==(const TokenizerSpec&, const TokenizerSpec&) = default;
 };
+
+// What tokenizers' add_tokens and add_special_tokens do, and its loading of a
+// file: ids come from the model or are counted on from the end, whatever `tokens`
+// say; empty and repeated ones are left out, and of a content that comes again
+// the last flags count. The same as before from a Tokenizer's spec:
+//
+//   TokenizerSpec spec = tokenizer.spec();
+//   AddTokens({{.content = "<tool>", .special = true}}, spec);
+//   auto more = Tokenizer::Create(std::move(spec));
+void AddTokens(const std::vector<AddedToken>& tokens, TokenizerSpec& spec);
 
 // OK when a Tokenizer can be made of `spec`; else InvalidArgument (broken) or
 // Unimplemented (known, not supported yet) with the field's path and the value,

@@ -60,7 +60,7 @@ absl::Status ReadFile(JsonObject& file, size_t file_bytes, TokenizerSpec& spec) 
         "pre_tokenizer, post_processor, decoder, model");
   }));
   if (!has_model) return root.Field("model").Error("missing, expected an object");
-  spec.added_tokens = ResolveAddedTokens(added_tokens, spec.model);
+  AddTokens(added_tokens, spec);
   return absl::OkStatus();
 }
 

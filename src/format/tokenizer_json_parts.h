@@ -28,13 +28,9 @@ absl::Status ReadPadding(JsonValue& value, const JsonPlace& place, Padding& out)
 absl::Status ReadUnigramModel(JsonValue& value, const JsonPlace& place, size_t expected_pieces,
                               UnigramModel& out);
 
-// The file's added tokens in its order and with its ids.
+// The file's added tokens in its order; their ids are AddTokens' to give, whatever
+// the file says.
 absl::Status ReadAddedTokens(JsonValue& value, const JsonPlace& place, std::vector<AddedToken>& out);
-// What tokenizers makes of them (AddedVocabulary::add_tokens): ids come from the
-// model or are counted on from its end, whatever the file says; empty and
-// repeated ones go.
-std::vector<AddedToken> ResolveAddedTokens(const std::vector<AddedToken>& from_file,
-                                           const UnigramModel& model);
 
 }  // namespace trellis::internal
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "src/format/tokenizer_json_fields.h"
 #include "src/format/tokenizer_json_parts.h"
 
 namespace trellis::internal {
@@ -73,28 +74,13 @@ absl::Status ReadPrecompiled(JsonObject& object, const JsonPlace& place, Precomp
   return absl::OkStatus();
 }
 
-// {"String": text} or {"Regex": expression}.
-absl::Status ReadPattern(JsonValue& value, const JsonPlace& place, ReplaceNormalizer& out) {
-  std::string kind;
-  TRELLIS_TRY(ForEachField(value, place, [&](std::string_view key, JsonValue& field, const JsonPlace& at) {
-    if ((key != "String" && key != "Regex") || (!kind.empty() && kind != key)) {
-      return place.Error("key " + Quoted(key) + ", expected either \"String\" or \"Regex\"");
-    }
-    kind = key;
-    out.is_regex = key == "Regex";
-    return ReadString(field, at, out.pattern);
-  }));
-  if (kind.empty()) return place.Error("an empty object, expected \"String\" or \"Regex\" in it");
-  return absl::OkStatus();
-}
-
 absl::Status ReadReplace(JsonObject& object, const JsonPlace& place, ReplaceNormalizer& out) {
   bool has_pattern = false;
   bool has_content = false;
   TRELLIS_TRY(ForEachField(object, place, [&](std::string_view key, JsonValue& field, const JsonPlace& at) {
     if (key == "pattern") {
       has_pattern = true;
-      return ReadPattern(field, at, out);
+      return ReadPattern(field, at, out.pattern, out.is_regex);
     }
     if (key == "content") {
       has_content = true;
@@ -211,7 +197,7 @@ absl::Status ReadNormalizer(JsonValue& value, const JsonPlace& place, std::vecto
     out.emplace_back(std::move(replace));
     return absl::OkStatus();
   }
-  return place.Field("type").NotSupported(Quoted(type), "Precompiled, Replace or Sequence");
+  return ReadNormalizerFields(type, object, place, out);
 }
 
 absl::Status ReadPreTokenizer(JsonValue& value, const JsonPlace& place, std::vector<PreTokenizer>& out) {
@@ -229,7 +215,7 @@ absl::Status ReadPreTokenizer(JsonValue& value, const JsonPlace& place, std::vec
     out.emplace_back(std::move(metaspace));
     return absl::OkStatus();
   }
-  return place.Field("type").NotSupported(Quoted(type), "WhitespaceSplit, Metaspace or Sequence");
+  return ReadPreTokenizerFields(type, object, place, out);
 }
 
 absl::Status ReadDecoder(JsonValue& value, const JsonPlace& place, std::vector<Decoder>& out) {

@@ -38,17 +38,9 @@ enum class Refusal {
 };
 const std::map<std::string, Refusal>& Refused() {
   static const auto* const refused = new std::map<std::string, Refusal>{
-      {"added-one-normalized", Refusal::kLaterStage},
-      {"added-again-normalized", Refusal::kLaterStage},
       {"added-replacement-character", Refusal::kLaterStage},
-      {"added-single-word", Refusal::kLaterStage},
-      {"model-byte-fallback-true", Refusal::kLaterStage},
-      {"byte-fallback-no-bytes", Refusal::kLaterStage},
-      {"pre-tokenizer-digits", Refusal::kLaterStage},
-      {"normalizer-regex-other", Refusal::kLaterStage},
       {"regex-backtrack", Refusal::kLaterStage},
       {"normalizer-string-empty", Refusal::kLaterStage},
-      {"normalizer-nfc", Refusal::kLaterStage},
       {"template-single-type-id-300", Refusal::kLaterStage},
 
       {"charsmap-BQAAAAAAAABh", Refusal::kPanicsLater},  // an array of 5 bytes

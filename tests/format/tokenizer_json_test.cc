@@ -137,20 +137,23 @@ TEST(TokenizerJsonTest, ErrorsTellPlaceValueAndExpectation) {
   EXPECT_EQ(ErrorAfter("\"Unigram\"", "[]"), "model.type: an array, expected a string");
   EXPECT_EQ(ErrorAfter("\"unk_id\": 3", "\"unk_id\": -3"), "model.unk_id: -3, expected a token id or null");
   EXPECT_EQ(ErrorAfter("\"unk_id\": 3", "\"unk_id\": 6"), "model.unk_id: 6, expected an id below 6");
-  EXPECT_EQ(ErrorAfter("\"unk_id\": 3", "\"byte_fallback\": true"),
-            "model.byte_fallback: true is not supported yet, expected false");
   EXPECT_EQ(ErrorAfter("\"lstrip\": true", "\"lstrip\": 1"),
             "added_tokens[1].lstrip: 1, expected true or false");
   EXPECT_EQ(ErrorAfter("\"lstrip\": true, ", ""), "added_tokens[1].lstrip: missing, expected a value");
-  EXPECT_EQ(ErrorAfter("\"normalized\": false", "\"normalized\": true"),
-            "added_tokens[0].normalized: true (\"<s>\") is not supported yet, expected false");
-  EXPECT_EQ(ErrorAfter("\" {2,}\"", "\"a+\""),
-            "normalizers[1].pattern: the regular expression \"a+\" is not supported yet, expected \" {2,}\"");
+  EXPECT_EQ(ErrorAfter("\" {2,}\"", "\"(?<!a)b\""),
+            "normalizers[1].pattern: \"(?<!a)b\": a group beginning with \"(?\" is not supported in a regular expression "
+            "(Oniguruma's syntax, run by RE2)");
   EXPECT_EQ(ErrorAfter("{\"Regex\": \" {2,}\"}", "\"x\""),
             "normalizer.normalizers[1].pattern: \"x\", expected an object");
+  EXPECT_EQ(ErrorAfter("{\"type\": \"WhitespaceSplit\"}", "{\"type\": \"ByteLevel\"}"),
+            "pre_tokenizer.pretokenizers[0].type: \"ByteLevel\" is not supported yet, expected WhitespaceSplit, Whitespace, "
+            "Metaspace, Punctuation, Digits, UnicodeScripts, Split, BertPreTokenizer, CharDelimiterSplit, FixedLength or "
+            "Sequence");
   EXPECT_EQ(ErrorAfter("{\"type\": \"WhitespaceSplit\"}", "{\"type\": \"Digits\"}"),
-            "pre_tokenizer.pretokenizers[0].type: \"Digits\" is not supported yet, expected WhitespaceSplit, "
-            "Metaspace or Sequence");
+            "pre_tokenizer.pretokenizers[0].individual_digits: missing, expected true or false");
+  EXPECT_EQ(ErrorAfter("{\"type\": \"WhitespaceSplit\"}", "{\"type\": \"Punctuation\", \"behavior\": \"isolated\"}"),
+            "pre_tokenizer.pretokenizers[0].behavior: \"isolated\", expected \"Removed\", \"Isolated\", "
+            "\"MergedWithPrevious\", \"MergedWithNext\" or \"Contiguous\"");
   EXPECT_EQ(ErrorAfter("\"first\"", "\"sometimes\""),
             "pre_tokenizer.pretokenizers[2].prepend_scheme: \"sometimes\", expected \"first\", \"never\" or "
             "\"always\"");
@@ -239,7 +242,8 @@ TEST(TokenizerJsonTest, LongValuesAreCutInMessages) {
   const std::string error =
       ErrorAfter("\"WhitespaceSplit\"", "\"" + std::string(59, 'x') + "\u20ac" + "yyy\"");
   EXPECT_EQ(error, "pre_tokenizer.pretokenizers[0].type: \"" + std::string(59, 'x') +
-                       "...\" is not supported yet, expected WhitespaceSplit, Metaspace or Sequence");
+                       "...\" is not supported yet, expected WhitespaceSplit, Whitespace, Metaspace, Punctuation, Digits, "
+                       "UnicodeScripts, Split, BertPreTokenizer, CharDelimiterSplit, FixedLength or Sequence");
 }
 
 TEST(TokenizerJsonTest, MalformedUtf8IsRefused) {

@@ -86,12 +86,6 @@ TEST(ValidateSpecTest, UnkId) {
   EXPECT_EQ(Invalid(spec), "model.unk_id: -1, expected an id below 3");
 }
 
-TEST(ValidateSpecTest, ByteFallback) {
-  TokenizerSpec spec = HuggingFace();
-  spec.model.byte_fallback = true;
-  EXPECT_EQ(NotSupported(spec), "model.byte_fallback: true is not supported yet, expected false");
-}
-
 TEST(ValidateSpecTest, AddedTokenContents) {
   TokenizerSpec spec = HuggingFace();
   spec.added_tokens[1].content = "";
@@ -122,16 +116,26 @@ TEST(ValidateSpecTest, AddedTokenIds) {
 TEST(ValidateSpecTest, AddedTokenFlags) {
   TokenizerSpec spec = HuggingFace();
   spec.added_tokens[1].single_word = true;
-  EXPECT_EQ(NotSupported(spec), "added_tokens[1].single_word: true is not supported yet, expected false");
-  spec.added_tokens[1].single_word = false;
   spec.added_tokens[1].normalized = true;
-  EXPECT_EQ(NotSupported(spec),
-            "added_tokens[1].normalized: true (\"<mask>\") is not supported yet, expected false");
-  spec.normalizers.clear();  // still two passes: one token is not flagged
-  EXPECT_EQ(NotSupported(spec),
-            "added_tokens[1].normalized: true (\"<mask>\") is not supported yet, expected false");
-  spec.added_tokens[0].normalized = true;
   EXPECT_TRUE(ValidateSpec(spec).ok()) << ValidateSpec(spec);
+  // Once as it stands and once normalized, but no third time.
+  AddedToken again = spec.added_tokens[1];
+  again.normalized = false;
+  spec.added_tokens.push_back(again);
+  EXPECT_TRUE(ValidateSpec(spec).ok()) << ValidateSpec(spec);
+  spec.added_tokens.push_back(again);
+  EXPECT_EQ(Invalid(spec), "added_tokens[3].content: \"<mask>\", expected each content once");
+}
+
+TEST(ValidateSpecTest, NormalizedTokensAreNotNormalizedAway) {
+  TokenizerSpec spec = HuggingFace();
+  spec.normalizers = {StripNormalizer{}};
+  spec.added_tokens[1].content = "  ";
+  EXPECT_TRUE(ValidateSpec(spec).ok()) << ValidateSpec(spec);
+  spec.added_tokens[1].normalized = true;
+  EXPECT_EQ(Invalid(spec),
+            "added_tokens[1].content: \"  \", expected something that the normalizers do not take away, since it is "
+            "matched normalized");
 }
 
 TEST(ValidateSpecTest, Charsmaps) {
@@ -153,12 +157,14 @@ TEST(ValidateSpecTest, Charsmaps) {
 TEST(ValidateSpecTest, Replace) {
   TokenizerSpec spec = HuggingFace();
   spec.normalizers = {ReplaceNormalizer{"a|b", true, ""}};
-  EXPECT_EQ(
-      NotSupported(spec),
-      "normalizers[0].pattern: the regular expression \"a|b\" is not supported yet, expected \" {2,}\"");
+  EXPECT_TRUE(ValidateSpec(spec).ok()) << ValidateSpec(spec);
+  spec.normalizers = {ReplaceNormalizer{"a*", true, ""}};
+  EXPECT_EQ(NotSupported(spec),
+            "normalizers[0].pattern: \"a*\": what can match nothing is not supported in a regular expression "
+            "(Oniguruma's syntax, run by RE2)");
   spec.normalizers = {ReplaceNormalizer{"", false, "x"}};
   EXPECT_EQ(NotSupported(spec),
-            "normalizers[0].pattern: \"\" is not supported yet, expected a string to replace");
+            "normalizers[0].pattern: \"\" is not supported yet, expected a string to look for");
   spec.normalizers = {ReplaceNormalizer{"\uFFFD", false, "x"}};
   EXPECT_EQ(NotSupported(spec),
             "normalizers[0].pattern: \"\uFFFD\" is not supported yet, expected no U+FFFD in it");
@@ -166,6 +172,25 @@ TEST(ValidateSpecTest, Replace) {
   EXPECT_EQ(Invalid(spec), "normalizers[0].pattern: malformed UTF-8, expected well-formed UTF-8");
   spec.normalizers = {ReplaceNormalizer{"x", false, "\x80"}};
   EXPECT_EQ(Invalid(spec), "normalizers[0].content: malformed UTF-8, expected well-formed UTF-8");
+}
+
+TEST(ValidateSpecTest, StagesWithFields) {
+  TokenizerSpec spec = HuggingFace();
+  spec.normalizers = {PrependNormalizer{""}};
+  EXPECT_EQ(NotSupported(spec), "normalizers[0].prepend: \"\" is not supported yet, expected a string to put in front");
+  spec.normalizers = {PrependNormalizer{"\x80"}};
+  EXPECT_EQ(Invalid(spec), "normalizers[0].prepend: malformed UTF-8, expected well-formed UTF-8");
+  spec = HuggingFace();
+  spec.pre_tokenizers = {CharDelimiterPreTokenizer{"ab"}};
+  EXPECT_EQ(Invalid(spec), "pre_tokenizers[0].delimiter: \"ab\", expected exactly one character");
+  spec.pre_tokenizers = {FixedLengthPreTokenizer{0}};
+  EXPECT_EQ(Invalid(spec), "pre_tokenizers[0].length: 0, expected a number of characters");
+  spec.pre_tokenizers = {SplitPreTokenizer{.pattern = ""}};
+  EXPECT_EQ(NotSupported(spec), "pre_tokenizers[0].pattern: \"\" is not supported yet, expected a string to look for");
+  spec.pre_tokenizers = {SplitPreTokenizer{.pattern = "(?=a)", .is_regex = true}};
+  EXPECT_EQ(NotSupported(spec),
+            "pre_tokenizers[0].pattern: \"(?=a)\": a group beginning with \"(?\" is not supported in a regular expression "
+            "(Oniguruma's syntax, run by RE2)");
 }
 
 TEST(ValidateSpecTest, DialectsDoNotMix) {

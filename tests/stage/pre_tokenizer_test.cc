@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/stage/hf_stage_rows.h"
+#include "trellis/internal/stage/split.h"
 
 namespace trellis::internal {
 namespace {
@@ -46,7 +47,7 @@ State Start(const std::string& text) {
 void RunStep(Json step, State& state) {
   if (step.is_string()) {
     std::vector<PreToken> out(MaxPreTokens(state.bytes.size()));
-    out.resize(RunWhitespaceSplit(state.view(), state.ranges, out));
+    out.resize(WhitespaceSplitStep().Run(state.view(), state.ranges, out));
     state.ranges = out;
     return;
   }
@@ -107,7 +108,7 @@ TEST(PreTokenizer, WhitespaceSplitKeepsToItsRanges) {
   const std::string text = "ab cd ef";
   const std::vector<PreToken> in = {{1, 4, 1}, {6, 8, 6}};
   std::vector<PreToken> out(text.size());
-  out.resize(RunWhitespaceSplit({text, nullptr, 0}, in, out));
+  out.resize(WhitespaceSplitStep().Run({text, nullptr, 0}, in, out));
   ASSERT_EQ(out.size(), 3u);
   const uint32_t want[3][2] = {{1, 2}, {3, 4}, {6, 8}};
   for (size_t i = 0; i < 3; ++i) {

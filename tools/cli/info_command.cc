@@ -46,6 +46,36 @@ const char* Name(PrependScheme scheme) {
   return "unknown";
 }
 
+const char* Name(UnicodeForm form) {
+  switch (form) {
+    case UnicodeForm::kNfc:
+      return "NFC";
+    case UnicodeForm::kNfd:
+      return "NFD";
+    case UnicodeForm::kNfkc:
+      return "NFKC";
+    case UnicodeForm::kNfkd:
+      return "NFKD";
+  }
+  return "unknown";
+}
+
+const char* Name(SplitBehavior behavior) {
+  switch (behavior) {
+    case SplitBehavior::kRemoved:
+      return "removed";
+    case SplitBehavior::kIsolated:
+      return "isolated";
+    case SplitBehavior::kMergedWithPrevious:
+      return "merged with previous";
+    case SplitBehavior::kMergedWithNext:
+      return "merged with next";
+    case SplitBehavior::kContiguous:
+      return "contiguous";
+  }
+  return "unknown";
+}
+
 std::string Bytes(const std::string& charsmap) {
   return charsmap.empty() ? "no charsmap" : "charsmap of " + std::to_string(charsmap.size()) + " bytes";
 }
@@ -65,6 +95,19 @@ std::string Text(const Normalizer& normalizer) {
              OnOff(n.escape_whitespaces) + ", treat_whitespace_as_suffix " +
              OnOff(n.treat_whitespace_as_suffix);
     }
+    std::string operator()(const UnicodeNormalizer& n) const { return Name(n.form); }
+    std::string operator()(const NmtNormalizer&) const { return "Nmt"; }
+    std::string operator()(const LowercaseNormalizer&) const { return "Lowercase"; }
+    std::string operator()(const StripNormalizer& n) const {
+      return std::string("Strip, left ") + OnOff(n.strip_left) + ", right " + OnOff(n.strip_right);
+    }
+    std::string operator()(const StripAccentsNormalizer&) const { return "StripAccents"; }
+    std::string operator()(const PrependNormalizer& n) const { return "Prepend " + Quoted(n.prepend); }
+    std::string operator()(const BertNormalizer& n) const {
+      return std::string("BertNormalizer, clean_text ") + OnOff(n.clean_text) + ", handle_chinese_chars " +
+             OnOff(n.handle_chinese_chars) + ", strip_accents " + OnOff(n.strip_accents.value_or(n.lowercase)) +
+             ", lowercase " + OnOff(n.lowercase);
+    }
   };
   return std::visit(Visitor{}, normalizer);
 }
@@ -75,6 +118,25 @@ std::string Text(const PreTokenizer& pre_tokenizer) {
     std::string operator()(const MetaspacePreTokenizer& m) const {
       return "Metaspace " + Quoted(m.replacement) + ", prepend " + Name(m.prepend_scheme) + ", split " +
              OnOff(m.split);
+    }
+    std::string operator()(const WhitespacePreTokenizer&) const { return "Whitespace"; }
+    std::string operator()(const PunctuationPreTokenizer& p) const {
+      return std::string("Punctuation, ") + Name(p.behavior);
+    }
+    std::string operator()(const DigitsPreTokenizer& d) const {
+      return std::string("Digits, individual_digits ") + OnOff(d.individual_digits);
+    }
+    std::string operator()(const UnicodeScriptsPreTokenizer&) const { return "UnicodeScripts"; }
+    std::string operator()(const SplitPreTokenizer& s) const {
+      return std::string("Split ") + (s.is_regex ? "regular expression " : "") + Quoted(s.pattern) + ", " +
+             Name(s.behavior) + ", invert " + OnOff(s.invert);
+    }
+    std::string operator()(const BertPreTokenizer&) const { return "BertPreTokenizer"; }
+    std::string operator()(const CharDelimiterPreTokenizer& c) const {
+      return "CharDelimiterSplit " + Quoted(c.delimiter);
+    }
+    std::string operator()(const FixedLengthPreTokenizer& f) const {
+      return "FixedLength " + std::to_string(f.length);
     }
   };
   return std::visit(Visitor{}, pre_tokenizer);

@@ -17,7 +17,8 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/trellisConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/installed/trellisConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/installed/trellisConfig.cmake
-  ${PROJECT_BINARY_DIR}/installed/trellisConfigVersion.cmake DESTINATION ${trellis_package_dir})
+  ${PROJECT_BINARY_DIR}/installed/trellisConfigVersion.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/FindRe2.cmake DESTINATION ${trellis_package_dir})
 
 # An absolute CMAKE_INSTALL_LIBDIR or CMAKE_INSTALL_INCLUDEDIR replaces "${prefix}".
 file(RELATIVE_PATH trellis_pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

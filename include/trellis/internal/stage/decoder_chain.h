@@ -1,7 +1,8 @@
 // DecoderChain: a file's decoders in order (tokenizers 0.22.2, decoders/ and
 // decode_chain of normalizers/replace.rs and pre_tokenizers/metaspace.rs).
 //
-// Each step reads a list of tokens and writes one; no allocation.
+// Each step reads a list of tokens and writes one; no allocation but what
+// pattern.h says of expressions.
 #ifndef TRELLIS_INTERNAL_STAGE_DECODER_CHAIN_H_
 #define TRELLIS_INTERNAL_STAGE_DECODER_CHAIN_H_
 
@@ -17,6 +18,7 @@
 
 #include "trellis/internal/stage/clean_up.h"
 #include "trellis/internal/stage/decoder.h"
+#include "trellis/internal/stage/pattern.h"
 #include "trellis/internal/stage/token_list.h"
 #include "trellis/internal/text/meta_space.h"
 #include "trellis/internal/text/utf8.h"
@@ -32,27 +34,26 @@ enum class DecodeResult : uint8_t {
 
 class ReplaceDecodeStep {
  public:
-  explicit ReplaceDecodeStep(const ReplaceDecoder& spec) : pattern_(spec.pattern), content_(spec.content) {}
+  explicit ReplaceDecodeStep(const ReplaceDecoder& spec)
+      : pattern_(spec.is_regex ? Pattern::Kind::kRegex : Pattern::Kind::kString, spec.pattern), content_(spec.content) {}
 
   DecodeResult Run(std::string_view token, TokenPlace, TokenList& out) const {
     bool fits = out.Begin();
-    while (fits && !token.empty()) {
-      const size_t at = std::min(token.find(pattern_), token.size());
-      fits = out.Append(token.substr(0, at));
-      token.remove_prefix(at);
-      if (token.empty()) break;
-      fits = fits && out.Append(content_);
-      token.remove_prefix(pattern_.size());
+    size_t at = 0;
+    while (const auto match = pattern_.Find(token, at)) {
+      fits = fits && out.Append(token.substr(at, match->begin - at)) && out.Append(content_);
+      at = match->end;
     }
-    return fits ? DecodeResult::kOk : DecodeResult::kNoRoom;
+    return fits && out.Append(token.substr(at)) ? DecodeResult::kOk : DecodeResult::kNoRoom;
   }
   size_t MaxBytes(size_t bytes, size_t) const {
-    if (content_.size() <= pattern_.size()) return bytes;
-    return bytes + bytes / pattern_.size() * (content_.size() - pattern_.size());
+    if (content_.size() <= pattern_.shortest()) return bytes;
+    return bytes + bytes / pattern_.shortest() * (content_.size() - pattern_.shortest());
   }
 
  private:
-  std::string pattern_, content_;
+  Pattern pattern_;
+  std::string content_;
 };
 
 class StripDecodeStep {

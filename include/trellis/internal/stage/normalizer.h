@@ -214,12 +214,11 @@ class ReplaceStep {
       : pattern_(pattern), text_(std::move(text)), content_(std::move(content)) {}
 
   size_t MaxBytes(size_t input_bytes) const {
-    const size_t shortest = pattern_ == Pattern::kString ? text_.size() : 2;
-    return input_bytes + input_bytes / shortest * content_.size();
+    return input_bytes + input_bytes / shortest() * (content_.size() > shortest() ? content_.size() - shortest() : 0);
   }
-  size_t MaxCharacters(size_t /*input_bytes*/, size_t input_characters) const {
-    return pattern_ == Pattern::kTwoOrMoreBlanks && content_.size() <= 2 ? input_characters
-                                                                         : MaxBytes(input_characters);
+  size_t MaxCharacters(size_t input_bytes, size_t input_characters) const {
+    if (pattern_ == Pattern::kTwoOrMoreBlanks && content_.size() <= 2) return input_characters;
+    return input_characters + input_bytes / shortest() * content_.size();
   }
 
   size_t Run(const AlignedView& in, AlignedBuffer out) const {
@@ -241,6 +240,8 @@ class ReplaceStep {
   }
 
  private:
+  size_t shortest() const { return pattern_ == Pattern::kString ? text_.size() : 2; }
+
   size_t MatchLength(std::string_view text) const {
     if (pattern_ == Pattern::kString) return text.starts_with(text_) ? text_.size() : 0;
     size_t blanks = 0;

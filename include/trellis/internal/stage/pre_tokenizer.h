@@ -1,9 +1,9 @@
-// Pre-tokenizer stages: normalized text in, pre-tokens out (tokenizers 0.22.2,
-// pre_tokenizers/{whitespace,metaspace}.rs).
+// Metaspace: the pre-tokenizer that writes a new text, since blanks grow into the
+// replacement (tokenizers 0.22.2, pre_tokenizers/metaspace.rs). Those that only
+// cut are in split.h.
 //
-// A step reads ranges of one text and writes ranges, in order and not empty.
-// Metaspace writes a new text too, since blanks grow into the replacement.
-// Input is well-formed UTF-8. No allocation, no lock.
+// Reads ranges of one text and writes ranges, in order and not empty. Input is
+// well-formed UTF-8. No allocation, no lock.
 #ifndef TRELLIS_INTERNAL_STAGE_PRE_TOKENIZER_H_
 #define TRELLIS_INTERNAL_STAGE_PRE_TOKENIZER_H_
 
@@ -13,38 +13,12 @@
 #include <string>
 #include <string_view>
 
+#include "trellis/internal/stage/pre_token.h"
 #include "trellis/internal/text/alignment.h"
 #include "trellis/internal/text/utf8.h"
 #include "trellis/spec.h"
 
 namespace trellis::internal {
-
-struct PreToken {
-  uint32_t begin;   // bytes of the text it was cut from
-  uint32_t end;
-  uint32_t source;  // where the reference says the piece of source begins
-};
-
-// Cuts at White_Space and drops it. `out` needs MaxPreTokens of the text's bytes.
-inline size_t RunWhitespaceSplit(const AlignedView& text, std::span<const PreToken> in, std::span<PreToken> out) {
-  size_t count = 0;
-  for (const PreToken& range : in) {
-    uint32_t begin = range.begin;
-    const auto close = [&](uint32_t end) {
-      if (begin < end) out[count++] = {begin, end, text.SourceOf(begin)};
-    };
-    for (uint32_t at = range.begin; at < range.end;) {
-      const Decoded d = DecodeUtf8(text.bytes.substr(at));
-      if (IsWhitespace(d.code_point)) {
-        close(at);
-        begin = at + d.length;
-      }
-      at += d.length;
-    }
-    close(range.end);
-  }
-  return count;
-}
 
 class MetaspaceStep {
  public:
@@ -114,9 +88,6 @@ class MetaspaceStep {
   PrependScheme scheme_;
   bool split_;
 };
-
-// Pre-tokens are not empty, so there are never more than bytes.
-inline size_t MaxPreTokens(size_t text_bytes) { return text_bytes; }
 
 }  // namespace trellis::internal
 

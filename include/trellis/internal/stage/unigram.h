@@ -52,7 +52,7 @@ inline constexpr size_t kUnknownWithoutId = static_cast<size_t>(-1);
 
 // Writes the pieces of `text` (well formed, not empty) to `out`, which needs
 // one element a character, and returns their number; kUnknownWithoutId when an
-// unknown character meets a model without unk. `lattice` needs text.size() + 1
+// unknown character is on a best way and the model has no unk. `lattice` needs text.size() + 1
 // elements. `allowed(id)` is false for pieces that must not come out of text.
 template <ByteTrie Trie, typename Allowed = AllPieces>
 size_t RunUnigram(const Trie& trie, const UnigramScores& model, std::string_view text,
@@ -79,8 +79,10 @@ size_t RunUnigram(const Trie& trie, const UnigramScores& model, std::string_view
       has_single |= end - begin == character;
     }
     if (!has_single) {
-      if (model.unk_id == kNoPiece) return kUnknownWithoutId;
+      // Without an unknown id that fails only where it would be the best way.
       relax(begin, begin + character, model.unk_id, model.unk_score + so_far);
+      const LatticeNode& reached = lattice[begin + character];
+      if (reached.begin == begin && reached.id == kNoPiece) return kUnknownWithoutId;
     }
     begin += character;
   }
