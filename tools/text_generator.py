@@ -35,6 +35,51 @@ class TextGenerator:
             self.kinds += [(4, self.glued_pieces), (3, self.common_pieces)]
         self.weights = [weight for weight, _ in self.kinds]
 
+    def add_pipeline_kinds(self, added, strings):
+        """Also texts that are hard on one pipeline: `added` are its added tokens, `strings` what its stages look for."""
+        self.added = added or ["<unk>"]
+        self.strings = strings + [" ", "  "]
+        self.kinds += [(5, self.added_tokens), (3, self.stage_strings), (3, self.cases), (3, self.composed), (2, self.numbers),
+                       (2, self.ideographs)]
+        self.weights = [weight for weight, _ in self.kinds]
+
+    def added_tokens(self):
+        around = ["", "", "", " ", "  ", "a", "Z", "_", "5", ".", "\u00e9", "\u0301", "\u6771", "\t", "\u3000", "\n"]
+        out = []
+        for _ in self.some(1, 5):
+            token = self.one_of(self.added)
+            change = self.random.random()
+            if change < 0.1:
+                token = token.upper() if change < 0.05 else token.lower()
+            elif change < 0.2:
+                token = token[:self.random.randrange(len(token)) + 1]
+            out += [self.one_of(around), token, self.one_of(around)]
+        return "".join(out)
+
+    def stage_strings(self):
+        return "".join(self.one_of((self.one_of(self.strings), self.one_of("ab 0.T"))) for _ in self.some(1, 8))
+
+    def cases(self):
+        odd = ["\u0130", "\u0131", "\u1e9e", "\xdf", "\u03a3", "\u03c2", "\u01c5", "\u1f88", "\u2126", "\u212a", "\u017f", "\u0149",
+               "\ufb01", "\u0345", "\u10a0", "\u13a0", "\uab70", "\u24b6", "\u2160", "\ua64a", "\u1c80", "the", "The", "THE"]
+        return "".join(self.one_of((self.one_of(odd), self.in_range([(0x41, 0x5A), (0xC0, 0x24F), (0x370, 0x52F), (0x10400, 0x1044F)])))
+                       for _ in self.some(1, 8))
+
+    def composed(self):
+        ranges = [(0xC0, 0x17F), (0x1E00, 0x1FFF), (0x1D15E, 0x1D164), (0x958, 0x95F), (0xFB1D, 0xFB4E), (0x2F800, 0x2FA1D), (0xF900, 0xFAFF),
+                  (0x340, 0x345), (0xF73, 0xF81), (0x2100, 0x214F), (0x1D400, 0x1D7FF), (0x3300, 0x33FF), (0x11099, 0x110AB), (0x11935, 0x11938)]
+        return "".join(self.in_range(ranges) + "".join(self.in_range(MARKS) for _ in self.some(0, 4)) for _ in self.some(1, 5))
+
+    def numbers(self):
+        ranges = [(0x30, 0x39), (0x660, 0x669), (0x966, 0x96F), (0xB2, 0xB9), (0xBC, 0xBE), (0x2150, 0x2189), (0x2460, 0x249B), (0x3007, 0x3007),
+                  (0x3021, 0x3029), (0x4E00, 0x4E09), (0xFF10, 0xFF19), (0x1D7CE, 0x1D7FF), (0x1FBF0, 0x1FBF9), (0x10107, 0x10133)]
+        return "".join(self.one_of((self.in_range(ranges), self.in_range(ranges), self.one_of(PUNCTUATION), "a")) for _ in self.some(1, 9))
+
+    def ideographs(self):
+        ranges = [(0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x3041, 0x30FF), (0xAC00, 0xD7A3), (0x20000, 0x2A6DF), (0x2B740, 0x2CEAF), (0xF900, 0xFAFF),
+                  (0x61, 0x7A), (0x30FC, 0x30FC), (0x3000, 0x3003)]
+        return "".join(self.one_of((self.in_range(ranges), self.one_of(("", " ", "\u3000")))) for _ in self.some(2, 12))
+
     def text(self):
         parts = self.random.choices(self.kinds, self.weights, k=self.random.choice((1, 1, 2, 2, 3, 4, 6, 9)))
         joint = self.random.choice(("", "", " ", " ", self.one_of(BLANKS)))
