@@ -186,11 +186,13 @@ std::string ErrorWith(std::string_view key, const std::string& value) {
 TEST(TokenizerJsonTest, Decoders) {
   const auto spec = With("decoder", R"({"type":"Sequence","decoders":[
       {"type":"Replace","pattern":{"String":"_"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"},
+      {"type":"Replace","pattern":{"Regex":"_+"},"content":"-"},
       {"type":"Strip","content":" ","start":1,"stop":2},{"type":"Sequence","decoders":[]},
       {"type":"WordPiece","prefix":"##","cleanup":false}]})");
   ASSERT_TRUE(spec.ok()) << spec.status();
   const std::vector<Decoder> want = {ReplaceDecoder{"_", false, " "}, ByteFallbackDecoder{}, FuseDecoder{},
-                                     StripDecoder{" ", 1, 2},        FuseDecoder{},         WordPieceDecoder{"##", false}};
+                                     ReplaceDecoder{"_+", true, "-"}, StripDecoder{" ", 1, 2}, FuseDecoder{},
+                                     WordPieceDecoder{"##", false}};
   EXPECT_EQ(spec->decoders, want);
   EXPECT_EQ(ErrorWith("decoder", R"({"type":"CTC"})"),
             "decoder.type: \"CTC\" is not supported yet, expected Metaspace, ByteFallback, Fuse, Strip, Replace, "

@@ -174,6 +174,23 @@ TEST(ValidateSpecTest, Replace) {
   EXPECT_EQ(Invalid(spec), "normalizers[0].content: malformed UTF-8, expected well-formed UTF-8");
 }
 
+TEST(ValidateSpecTest, ReplaceDecoder) {
+  TokenizerSpec spec = HuggingFace();
+  spec.decoders = {ReplaceDecoder{"a|b", true, ""}};
+  EXPECT_TRUE(ValidateSpec(spec).ok()) << ValidateSpec(spec);
+  // Tokens are well formed, so this is no more than a string here.
+  spec.decoders = {ReplaceDecoder{"\uFFFD", false, ""}};
+  EXPECT_TRUE(ValidateSpec(spec).ok()) << ValidateSpec(spec);
+  spec.decoders = {ReplaceDecoder{"(?=a)", true, ""}};
+  EXPECT_EQ(NotSupported(spec),
+            "decoders[0].pattern: \"(?=a)\": a group beginning with \"(?\" is not supported in a regular expression "
+            "(Oniguruma's syntax, run by RE2)");
+  spec.decoders = {ReplaceDecoder{"", false, "x"}};
+  EXPECT_EQ(NotSupported(spec), "decoders[0].pattern: \"\" is not supported yet, expected a string to replace");
+  spec.decoders = {ReplaceDecoder{"x", true, "\x80"}};
+  EXPECT_EQ(Invalid(spec), "decoders[0].content: malformed UTF-8, expected well-formed UTF-8");
+}
+
 TEST(ValidateSpecTest, StagesWithFields) {
   TokenizerSpec spec = HuggingFace();
   spec.normalizers = {PrependNormalizer{""}};

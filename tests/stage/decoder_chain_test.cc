@@ -37,6 +37,7 @@ std::string Decoded(const std::vector<Decoder>& decoders, const Tokens& tokens) 
 
 const Decoder kBytes = ByteFallbackDecoder{}, kFuse = FuseDecoder{};
 Decoder Replace(const char* pattern, const char* content) { return ReplaceDecoder{pattern, false, content}; }
+Decoder ReplaceRegex(const char* pattern, const char* content) { return ReplaceDecoder{pattern, true, content}; }
 
 TEST(DecoderChain, BytesAreReadByRuns) {
   EXPECT_EQ(Decoded({kBytes}, {"<0xE5>", "<0x8f>", "<0xab>", "a"}), "\u53eba");
@@ -51,6 +52,13 @@ TEST(DecoderChain, ReplaceSeesOneTokenAtATime) {
   EXPECT_EQ(Decoded({kFuse, Replace("ab", "x")}, {"a", "b", "abab"}), "xxx");
   EXPECT_EQ(Decoded({Replace("a", "longer"), Replace("o", "ooo")}, {"a", "aa"}), "looongerlooongerlooonger");
   EXPECT_EQ(Decoded({Replace("a", "")}, {"a", "", "aa"}), "");
+}
+
+TEST(DecoderChain, ReplaceByRegularExpression) {
+  EXPECT_EQ(Decoded({ReplaceRegex("[0-9]+", "#")}, {"a12", "3b", "45", "6", "c"}), "a##b##c");
+  EXPECT_EQ(Decoded({kFuse, ReplaceRegex("[0-9]+", "#")}, {"a12", "3b"}), "a#b");
+  EXPECT_EQ(Decoded({ReplaceRegex("a|ab", "xyz")}, {"ab", "ba"}), "xyzbbxyz");
+  EXPECT_EQ(Decoded({ReplaceRegex("\\s+", "")}, {"\u3000a ", " b"}), "ab");
 }
 
 TEST(DecoderChain, StripCountsFromBothEnds) {

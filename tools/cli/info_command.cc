@@ -151,7 +151,8 @@ std::string Text(const Decoder& decoder) {
       return "SentencePiece, denormalizer " + Bytes(s.denormalizer_charsmap);
     }
     std::string operator()(const ReplaceDecoder& r) const {
-      return "Replace " + std::string(r.is_regex ? "regex " : "") + Quoted(r.pattern) + " by " + Quoted(r.content);
+      return std::string("Replace ") + (r.is_regex ? "regular expression " : "") + Quoted(r.pattern) + " by " +
+             Quoted(r.content);
     }
     std::string operator()(const ByteFallbackDecoder&) const { return "ByteFallback"; }
     std::string operator()(const FuseDecoder&) const { return "Fuse"; }
