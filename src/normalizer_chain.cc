@@ -1,6 +1,8 @@
 #include "src/normalizer_chain.h"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -16,12 +18,33 @@ struct Overloaded : F... {
 template <typename... F>
 Overloaded(F...) -> Overloaded<F...>;
 
-AlignedBuffer TakeAligned(ScratchCarver& carver, size_t bytes, bool& ok) {
-  const auto text = carver.Take<char>(bytes);
-  const auto source = carver.Take<uint32_t>(bytes);
-  ok = ok && text.size() == bytes && source.size() == bytes;
-  return {text.data(), source.data()};
-}
+// Room for the most that a step can make of its text, and what it has made, in
+// no more room than that takes.
+class AlignedRoom {
+ public:
+  AlignedRoom(ScratchCarver& carver, size_t bytes)
+      : carver_(carver), mark_(carver.mark()), source_(carver.Take<uint32_t>(bytes)), bytes_(carver.Take<char>(bytes)) {
+    ok_ = source_.size() == bytes && bytes_.size() == bytes;
+  }
+
+  bool ok() const { return ok_; }
+  AlignedBuffer buffer() const { return {bytes_.data(), source_.data()}; }
+
+  AlignedView Keep(size_t size) {
+    carver_.Release(mark_);
+    carver_.Take<uint32_t>(size);  // the same place
+    const auto bytes = carver_.Take<char>(size);
+    if (size > 0) std::memmove(bytes.data(), bytes_.data(), size);
+    return {{bytes.data(), size}, source_.data(), 0};
+  }
+
+ private:
+  ScratchCarver& carver_;
+  size_t mark_;
+  std::span<uint32_t> source_;
+  std::span<char> bytes_;
+  bool ok_;
+};
 
 size_t AlignedBytes(size_t bytes) { return bytes * (1 + sizeof(uint32_t)) + 2 * ScratchCarver::kAlign; }
 
@@ -76,16 +99,17 @@ std::optional<AlignedView> NormalizerChain::Run(const AlignedView& raw, ScratchC
   AlignedView view = raw;
   bool ok = true;
   if (repairs()) {
-    const AlignedBuffer out = TakeAligned(carver, view.bytes.size() * kUnknownBytes, ok);
-    if (!ok) return std::nullopt;
-    view = {{out.bytes, RunRepair(view, out)}, out.source, 0};
+    AlignedRoom out(carver, view.bytes.size() * kUnknownBytes);
+    if (!out.ok()) return std::nullopt;
+    view = out.Keep(RunRepair(view, out.buffer()));
   }
   for (const Step& step : steps_) {
     std::visit(
         [&](const auto& s) {
           using Kind = std::decay_t<decltype(s)>;
           if (kKeepsAscii<Kind> && IsAscii(view.bytes)) return;
-          const AlignedBuffer out = TakeAligned(carver, s.MaxBytes(view.bytes.size()), ok);
+          AlignedRoom out(carver, s.MaxBytes(view.bytes.size()));
+          ok = out.ok();
           if (!ok) return;
           size_t size = 0;
           if constexpr (std::is_same_v<Kind, UnicodeFormStep>) {
@@ -93,14 +117,14 @@ std::optional<AlignedView> NormalizerChain::Run(const AlignedView& raw, ScratchC
             const auto work = carver.Take<uint32_t>(s.WorkSize(view.bytes.size()));
             ok = work.size() == s.WorkSize(view.bytes.size());
             if (!ok) return;
-            size = s.Run(view, work, out);
+            size = s.Run(view, work, out.buffer());
             carver.Release(mark);
           } else if constexpr (std::is_same_v<Kind, PrecompiledStep>) {
-            size = s.Run(view, TextStart::kStart, out);
+            size = s.Run(view, TextStart::kStart, out.buffer());
           } else {
-            size = s.Run(view, out);
+            size = s.Run(view, out.buffer());
           }
-          view = {{out.bytes, size}, out.source, 0};
+          view = out.Keep(size);
         },
         step);
     if (!ok) return std::nullopt;

@@ -2,17 +2,19 @@
 #include <algorithm>
 #include <limits>
 
+#include "trellis/growing_scratch.h"
 #include "trellis/tokenizer.h"
 
 namespace trellis {
 namespace {
 
 // One a thread, for all tokenizers; grows to what its largest text has needed.
-Scratch& ThreadScratch(const Tokenizer& tokenizer, const Input& input) {
+Scratch& ThreadScratch() {
   thread_local Scratch scratch;
-  scratch.Reserve(tokenizer.ScratchBytes(input.text.size() + input.pair.value_or(std::string_view()).size()));
   return scratch;
 }
+
+size_t Bytes(const Input& input) { return input.text.size() + input.pair.value_or(std::string_view()).size(); }
 
 // Columns of so many tokens.
 EncodingBuffer Resize(size_t tokens, EncodedText& text) {
@@ -26,14 +28,16 @@ EncodingBuffer Resize(size_t tokens, EncodedText& text) {
 }  // namespace
 
 absl::StatusOr<EncodedText> Tokenizer::Encode(const Input& input, const EncodeOptions& options) const {
-  Scratch& scratch = ThreadScratch(*this, input);
-  const size_t bytes = input.text.size() + input.pair.value_or(std::string_view()).size();
+  Scratch& scratch = ThreadScratch();
+  const size_t bytes = Bytes(input);
   EncodedText text;
   // What the bound allows is far more than nearly all texts need: begin with
   // less and grow when that proves too little.
   const size_t most = MaxTokens(bytes);
   for (size_t room = std::min(most, bytes / 2 + 16);; room = std::min(most, room * 4)) {
-    const auto encoding = Encode(input, options, scratch, Resize(room, text));
+    const EncodingBuffer buffer = Resize(room, text);
+    const auto encoding =
+        WithGrowingScratch(*this, bytes, scratch, [&] { return Encode(input, options, scratch, buffer); });
     if (!encoding.ok()) {
       if (absl::IsResourceExhausted(encoding.status()) && room < most) continue;
       return encoding.status();
@@ -48,17 +52,19 @@ absl::StatusOr<EncodedText> Tokenizer::Encode(std::string_view text) const { ret
 
 absl::StatusOr<std::vector<EncodedText>> Tokenizer::EncodeWindows(const Input& input,
                                                                   const EncodeOptions& options) const {
-  Scratch& scratch = ThreadScratch(*this, input);
+  Scratch& scratch = ThreadScratch();
   EncodedText all;
   WindowRoom room;
   // The first call only counts.
-  absl::StatusOr<Encoding> rows = EncodeWindows(input, options, scratch, {}, &room);
+  absl::StatusOr<Encoding> rows = WithGrowingScratch(
+      *this, Bytes(input), scratch, [&] { return EncodeWindows(input, options, scratch, {}, &room); });
   constexpr size_t kMost = std::numeric_limits<int32_t>::max();
   if (!absl::IsResourceExhausted(rows.status()) || room.rows == 0 || room.tokens > kMost) return rows.status();
   EncodingBuffer buffer = Resize(room.tokens, all);
   std::vector<int32_t> ends(room.rows + 1);
   buffer.cu_seqlens = ends;
-  rows = EncodeWindows(input, options, scratch, buffer);
+  rows = WithGrowingScratch(*this, Bytes(input), scratch,
+                            [&] { return EncodeWindows(input, options, scratch, buffer); });
   if (!rows.ok()) return rows.status();
   std::vector<EncodedText> windows(room.rows);
   for (size_t i = 0; i < windows.size(); ++i) {

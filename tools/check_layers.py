@@ -12,7 +12,7 @@ import sys
 
 # Room -> what its files may include, as prefixes of include paths. Standard and system headers are always allowed.
 PUBLIC = ["trellis/encoding.h", "trellis/scratch.h", "trellis/spec.h", "trellis/tokenizer.h", "trellis/load.h", "trellis/trellis.h",
-          "trellis/c_api.h", "trellis/code_point_offsets.h", "trellis/decode_stream.h", "trellis/padding.h", "trellis/sampling.h"]
+          "trellis/c_api.h", "trellis/code_point_offsets.h", "trellis/decode_stream.h", "trellis/growing_scratch.h", "trellis/padding.h", "trellis/sampling.h"]
 TEXT = ["trellis/internal/text/", "src/text/"]
 TRIE = ["trellis/internal/trie/", "src/trie/"]
 STAGE = ["trellis/internal/stage/", "src/stage/"]

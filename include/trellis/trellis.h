@@ -5,6 +5,7 @@
 #include "trellis/code_point_offsets.h"  // IWYU pragma: export
 #include "trellis/decode_stream.h"       // IWYU pragma: export
 #include "trellis/encoding.h"            // IWYU pragma: export
+#include "trellis/growing_scratch.h"     // IWYU pragma: export
 #include "trellis/load.h"                // IWYU pragma: export
 #include "trellis/padding.h"             // IWYU pragma: export
 #include "trellis/sampling.h"            // IWYU pragma: export

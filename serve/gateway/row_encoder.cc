@@ -7,12 +7,16 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "serve/gateway/json_body.h"
+#include "trellis/growing_scratch.h"
 
 namespace trellis::gateway {
 namespace {
 
 // One long text must not keep its memory for ever: texts beyond this are rare.
-constexpr size_t kKeptBytes = size_t{1} << 20;
+constexpr size_t kKeptTokens = size_t{2} << 20;
+constexpr size_t kKeptScratch = size_t{512} << 20;  // of which only what a text has touched is memory
+
+constexpr size_t kFirstTokens = 64;
 
 // Where the client put this input.
 std::string PlaceOf(size_t index, const EncodeRules& rules) {
@@ -69,29 +73,40 @@ RowEncoder::RowEncoder(const Tokenizer& tokenizer, model::TypeIds type_ids)
   }
 }
 
-void RowEncoder::Grow(size_t bytes) {
-  scratch_.Reserve(tokenizer_.ScratchBytes(bytes));
-  const size_t tokens = tokenizer_.MaxTokens(bytes);
-  if (ids_.size() < tokens) {
-    ids_.resize(tokens);
-    row_type_ids_.resize(tokens);
+// Nearly all texts have fewer tokens than bytes; the bound can be many times that.
+absl::StatusOr<Encoding> RowEncoder::Encode(const Input& input, const EncodeOptions& options, Columns columns) {
+  const size_t bytes = input.text.size() + input.pair.value_or("").size();
+  const size_t most = tokenizer_.MaxTokens(bytes);
+  for (size_t tokens = std::min(most, bytes + kFirstTokens);; tokens = std::min(most, 4 * tokens)) {
+    const EncodingBuffer buffer = Room(std::max(tokens, ids_.size()), columns);
+    absl::StatusOr<Encoding> encoding = WithGrowingScratch(
+        tokenizer_, bytes, scratch_, [&] { return tokenizer_.Encode(input, options, scratch_, buffer); });
+    if (!absl::IsResourceExhausted(encoding.status()) || buffer.ids.size() >= most) return encoding;
   }
 }
 
+EncodingBuffer RowEncoder::Room(size_t tokens, Columns columns) {
+  const auto column = [&](auto& values) {
+    if (values.size() < tokens) values.resize(tokens);
+    return std::span(values);
+  };
+  EncodingBuffer buffer{.ids = column(ids_)};
+  if (columns == Columns::kOfTokens) {
+    buffer.offsets = column(offsets_);
+    buffer.special_tokens_mask = column(special_mask_);
+  } else if (type_ids_ == model::TypeIds::kTemplate) {
+    buffer.type_ids = column(row_type_ids_);
+  }
+  return buffer;
+}
+
 void RowEncoder::Shrink() {
-  if (ids_.size() <= tokenizer_.MaxTokens(kKeptBytes)) return;
+  if (ids_.size() <= kKeptTokens && scratch_.capacity() <= kKeptScratch) return;
   scratch_ = Scratch();
   ids_ = {};
   offsets_ = {};
   row_type_ids_ = special_mask_ = {};
   text_ = {};
-}
-
-absl::StatusOr<Encoding> RowEncoder::Encode(const Input& input, const EncodeOptions& options) {
-  Grow(input.text.size() + input.pair.value_or("").size());
-  EncodingBuffer buffer{.ids = ids_};
-  if (type_ids_ == model::TypeIds::kTemplate) buffer.type_ids = row_type_ids_;
-  return tokenizer_.Encode(input, options, scratch_, buffer);
 }
 
 std::string_view RowEncoder::WithPrompt(std::string_view text, const std::string& prompt) {
@@ -134,7 +149,7 @@ std::optional<ApiError> RowEncoder::Append(const RowInput& input, size_t index, 
   options.truncation_side = rules.side;
   options.max_length = rules.max_tokens;
   if (cut) options.truncate = read.pair.has_value() ? rules.pair_cut : Truncate::kLongestFirst;
-  const absl::StatusOr<Encoding> encoding = Encode(read, options);
+  const absl::StatusOr<Encoding> encoding = Encode(read, options, Columns::kOfRows);
   if (!encoding.ok()) return EncodeFailure(encoding.status(), index, rules);
   if (encoding->ids.size() > rules.max_tokens) return TooLongError(encoding->ids.size(), index, rules);
   if (encoding->ids.empty()) {
@@ -192,16 +207,10 @@ Result<RowEncoder::Tokens> RowEncoder::Tokenize(std::string_view text, size_t in
                                                 const EncodeRules& rules) {
   Shrink();
   const std::string_view all = WithPrompt(text, rules.prompt);
-  Grow(all.size());
-  if (offsets_.size() < ids_.size()) {
-    offsets_.resize(ids_.size());
-    special_mask_.resize(ids_.size());
-  }
   EncodeOptions options;
   options.add_special_tokens = rules.specials == EncodeRules::Specials::kAdd;
   options.match_special_tokens = rules.special_text == EncodeRules::SpecialText::kMatch;
-  const absl::StatusOr<Encoding> encoding = tokenizer_.Encode(
-      {all}, options, scratch_, {.ids = ids_, .offsets = offsets_, .special_tokens_mask = special_mask_});
+  const absl::StatusOr<Encoding> encoding = Encode({all}, options, Columns::kOfTokens);
   if (!encoding.ok()) return EncodeFailure(encoding.status(), index, rules);
   return Tokens{*encoding, all};
 }

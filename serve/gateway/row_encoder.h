@@ -78,10 +78,11 @@ class RowEncoder {
  private:
   std::optional<ApiError> AppendTokens(const TokenRow& row, size_t index, const EncodeRules& rules,
                                        EncodedRows& rows);
-  absl::StatusOr<Encoding> Encode(const Input& input, const EncodeOptions& options);
+  enum class Columns : uint8_t { kOfRows, kOfTokens };
+  absl::StatusOr<Encoding> Encode(const Input& input, const EncodeOptions& options, Columns columns);
+  EncodingBuffer Room(size_t tokens, Columns columns);
   std::string_view WithPrompt(std::string_view text, const std::string& prompt);
   std::string_view CutSecond(std::string_view second, const EncodeRules& rules);
-  void Grow(size_t bytes);
   void Shrink();
 
   const Tokenizer& tokenizer_;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tools/cli/template_layout.h"
+#include "trellis/growing_scratch.h"
 
 namespace trellis::cli {
 namespace {
@@ -54,7 +55,6 @@ absl::Status ExplainedEncodeError(const absl::Status& status, const Tokenizer& t
 void TextEncoder::Reserve(size_t input_bytes) {
   if (input_bytes <= input_bytes_ && ids_ != nullptr) return;
   input_bytes_ = input_bytes < kFirstRoom ? kFirstRoom : std::bit_ceil(input_bytes);
-  scratch_.Reserve(tokenizer_.ScratchBytes(input_bytes_));
   max_tokens_ = tokenizer_.MaxTokens(input_bytes_);
   ids_ = std::make_unique_for_overwrite<TokenId[]>(max_tokens_);
   if (columns_ == Columns::kIds) return;
@@ -74,7 +74,8 @@ absl::StatusOr<Encoding> TextEncoder::Encode(const Input& input, const EncodeOpt
     buffer.type_ids = {type_ids_.get(), max_tokens_};
     buffer.special_tokens_mask = {special_tokens_mask_.get(), max_tokens_};
   }
-  absl::StatusOr<Encoding> encoding = tokenizer_.Encode(input, options, scratch_, buffer);
+  absl::StatusOr<Encoding> encoding = WithGrowingScratch(
+      tokenizer_, bytes, scratch_, [&] { return tokenizer_.Encode(input, options, scratch_, buffer); });
   if (!encoding.ok()) return ExplainedEncodeError(encoding.status(), tokenizer_, input, options);
   return encoding;
 }
