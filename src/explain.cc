@@ -85,7 +85,7 @@ absl::Status ExplainSentencePiece(const SentencePiecePipeline& path, const TextS
 
 absl::StatusOr<Explanation> Explain(const Tokenizer& tokenizer, std::string_view text, const EncodeOptions& options) {
   const Tokenizer::Impl& impl = tokenizer.impl();
-  const MatchSpecial special = options.match_special_tokens ? MatchSpecial::kYes : MatchSpecial::kNo;
+  const MatchSpecial special = MatchSpecialOf(options);
   Explanation out;
   auto tokens = tokenizer.Encode(Input{text}, options);
   if (!tokens.ok()) return tokens.status();

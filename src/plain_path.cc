@@ -122,7 +122,7 @@ std::span<const PieceSpan> PlainPath::Lattice(std::string_view pre_token, MatchS
     return {};
   }
   const size_t count =
-      special == MatchSpecial::kYes
+      special != MatchSpecial::kNo
           ? RunLattice(pre_token, lattice, out, AllPieces())
           : RunLattice(pre_token, lattice, out, [this](TokenId id) { return !special_[static_cast<size_t>(id)]; });
   if (count == kUnknownWithoutId) {

@@ -79,7 +79,7 @@ Tokenizer::Impl::Impl(TokenizerSpec spec, const TokenizerOptions& options)
 
 StageResult Tokenizer::Impl::EncodeText(std::string_view text, const EncodeOptions& options, ScratchCarver& carver,
                                         WordCache::Memory* cache, TokenSink& sink) const {
-  const MatchSpecial special = options.match_special_tokens ? MatchSpecial::kYes : MatchSpecial::kNo;
+  const MatchSpecial special = internal::MatchSpecialOf(options);
   uint32_t begin = 0;
   const auto segment = [&](size_t end) {
     const TextSegment plain{text, begin, static_cast<uint32_t>(end)};

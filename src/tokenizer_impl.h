@@ -28,6 +28,11 @@ namespace internal {
 // A status without a message does not allocate.
 inline absl::Status CodeOnly(absl::StatusCode code) { return absl::Status(code, ""); }
 
+inline MatchSpecial MatchSpecialOf(const EncodeOptions& options) {
+  if (!options.match_special_tokens) return MatchSpecial::kNo;
+  return options.encode_special_tokens ? MatchSpecial::kPassOver : MatchSpecial::kYes;
+}
+
 // Offsets are 32 bits.
 inline constexpr size_t kMaxTextBytes = std::numeric_limits<uint32_t>::max();
 

@@ -261,7 +261,7 @@ void WordPath::RunLattices(Job& job, Batch& batch) const {
 bool WordPath::IsUsable(const Job& job, const WordCache::Found& found) const {
   if (found.ids == nullptr || (found.offsets == nullptr && job.sink.wants_offsets())) return false;
   // SentencePiece matches no special piece.
-  return job.special == MatchSpecial::kYes || summed_ != nullptr ||
+  return job.special != MatchSpecial::kNo || summed_ != nullptr ||
          std::none_of(found.ids, found.ids + found.count, [this](TokenId id) { return plain_->IsShielded(id); });
 }
 

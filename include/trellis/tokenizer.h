@@ -37,6 +37,10 @@ struct EncodeOptions {
   // false is the shield for untrusted text: no special or control id comes out
   // of text by any spelling; such spellings are ordinary text.
   bool match_special_tokens = true;
+  // tokenizers' encode_special_tokens: special tokens are not looked for in text.
+  // No shield: most vocabularies have pieces with the same spellings, and a text
+  // still comes to those ids. Without effect where the shield is on.
+  bool encode_special_tokens = false;
   Truncate truncate = Truncate::kNever;
   Side truncation_side = Side::kRight;
   // The most tokens of an encoding, specials included; used unless kNever.

@@ -205,6 +205,23 @@ def decode_cases(name, tokenizer, count):
         row(name=f"{name}-decode-{number:02}", decode_ids=ids, **texts, stream_steps=steps)
 
 
+# Special tokens that others begin or end with, before and after normalization.
+OVERLAPPING = [added(len(PIECES) + 2, "[x]"), added(len(PIECES) + 3, "x]", special=False), added(len(PIECES) + 4, "[x]y", special=False),
+               added(len(PIECES) + 5, "er", normalized=True), added(len(PIECES) + 6, "ero", special=False, normalized=True)]
+
+
+def passed_over(name, **parts):
+    """encode_special_tokens: no special token is looked for in text."""
+    made = file_of(**parts)
+    row(pipeline=name, tokenizer=made)
+    tokenizer = Tokenizer.from_str(json.dumps(made))
+    tokenizer.encode_special_tokens = True
+    texts = TEXTS + ["[x]", "[x]y", "a[x]b x] [x", "the heron <s>er", "[[x]y]<mask>[x]"]
+    for number, text in enumerate(texts):
+        row(name=f"{name}-{number:02}", text=text, options={"add_special_tokens": True, "encode_special_tokens": True},
+            **columns(tokenizer.encode(text), (text,)))
+
+
 def pipeline(name, decode, **parts):
     made = file_of(**parts)
     row(pipeline=name, tokenizer=made)
@@ -227,6 +244,8 @@ def main():
         pipeline(f"decoder_{name}", 30, decoder=decoder)
     for name, (cut, pad) in SECTIONS.items():
         pipeline(f"section_{name}", 0, truncation=cut, padding=pad, post_processor=XLMR)
+    passed_over("passed_over", post_processor=XLMR, added_tokens=ADDED + OVERLAPPING)
+    passed_over("passed_over_lowercase", post_processor=XLMR, added_tokens=ADDED + OVERLAPPING, normalizer={"type": "Lowercase"})
     pipeline("section_roberta_cut", 0, truncation=truncation(6, stride=1), post_processor=roberta(True, True), pre_tokenizer=None)
 
 

@@ -8,6 +8,7 @@ EncodeOptions EncodeFlags::Options() const {
   EncodeOptions options;
   options.add_special_tokens = add_special_tokens;
   options.match_special_tokens = match_special_tokens;
+  options.encode_special_tokens = encode_special_tokens;
   options.truncation_side = truncation_side;
   if (max_length.has_value()) {
     options.max_length = *max_length;
@@ -36,6 +37,10 @@ void AddEncodeFlags(CLI::App& command, EncodeFlags& flags) {
   command.add_flag_callback(
       "--no-match-special-tokens", [&flags] { flags.match_special_tokens = false; },
       "the shield for untrusted text: no special id comes out of text, however it is spelled");
+  command.add_flag_callback(
+      "--encode-special-tokens", [&flags] { flags.encode_special_tokens = true; },
+      "do not look for special tokens in text, as tokenizers' encode_special_tokens (no shield: pieces with the same "
+      "spelling stay)");
   command.add_option("--max-length", flags.max_length, "cut to so many tokens, specials included")
       ->check(CLI::NonNegativeNumber);
   command

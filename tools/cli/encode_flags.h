@@ -14,6 +14,7 @@ namespace trellis::cli {
 struct EncodeFlags {
   bool add_special_tokens = true;
   bool match_special_tokens = true;
+  bool encode_special_tokens = false;
   std::optional<size_t> max_length;
   std::optional<Truncate> truncate;  // used when there is a max_length
   Side truncation_side = Side::kRight;

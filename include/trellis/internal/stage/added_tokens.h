@@ -39,7 +39,10 @@ struct AddedTokenMatch {
   TokenId id;
 };
 
-enum class MatchSpecial : uint8_t { kYes, kNo };
+// Of special tokens: found in text; kept out of it, by the pieces as well; or
+// passed over where they are found, while pieces are as they are
+// (encode_special_tokens of tokenizers).
+enum class MatchSpecial : uint8_t { kYes, kNo, kPassOver };
 
 class AddedTokenMatcher {
  public:
@@ -68,6 +71,7 @@ class AddedTokenMatcher {
         const size_t begin = at_;
         const size_t end = at_ + rule->pattern.size();
         at_ = end;
+        if (special_ == MatchSpecial::kPassOver && rule->special) continue;
         if (rule->single_word && (EndsWithWord(text_.substr(0, begin)) || StartsWithWord(text_.substr(end)))) continue;
         match = {begin, end, rule->id};
         if (rule->lstrip) match.begin = std::max(begin - TrailingWhitespace(text_.substr(0, begin)), taken_);
@@ -121,7 +125,7 @@ class AddedTokenMatcher {
       const int32_t index = trie.Id(node);
       if (index == kNoPiece) continue;
       const AddedTokenRule& rule = rules_[static_cast<size_t>(index)];
-      if (special == MatchSpecial::kYes || !rule.special) longest = &rule;
+      if (special != MatchSpecial::kNo || !rule.special) longest = &rule;
     }
     return longest;
   }
