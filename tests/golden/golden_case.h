@@ -43,6 +43,8 @@ struct GoldenCase : GoldenRow {
   std::string unsupported;
   std::string expect_error;  // the reference's words; empty: no error
   bool has_encoding = false;
+  std::vector<AddedToken> added_tokens;  // at run time
+  std::vector<std::string> tokens;       // texts; empty: not asked
   std::optional<Padding> padding;
   std::vector<GoldenRow> overflow;
   bool knows_overflow = true;
@@ -102,6 +104,22 @@ inline Padding ReadPadding(element from) {
   return padding;
 }
 
+// As the wheel's AddedToken takes what is left out.
+inline AddedToken ReadAddedToken(element from) {
+  AddedToken token;
+  token.content = String(from["content"]);
+  const auto flag = [&](const char* name, bool usual) {
+    bool value = usual;
+    return from[name].get(value) == simdjson::SUCCESS ? value : usual;
+  };
+  token.special = flag("special", false);
+  token.normalized = flag("normalized", !token.special);
+  token.single_word = flag("single_word", false);
+  token.lstrip = flag("lstrip", false);
+  token.rstrip = flag("rstrip", false);
+  return token;
+}
+
 inline void ReadOptions(element options, GoldenCase& out) {
   for (const auto& [key, value] : simdjson::dom::object(options)) {
     if (key == "add_special_tokens") {
@@ -110,6 +128,10 @@ inline void ReadOptions(element options, GoldenCase& out) {
       ReadTruncation(value, out);
     } else if (key == "padding") {
       out.padding = ReadPadding(value);
+    } else if (key == "added_tokens") {
+      for (const element token : array(value)) out.added_tokens.push_back(ReadAddedToken(token));
+    } else if (key == "encode_special_tokens") {
+      out.options.encode_special_tokens = bool(value);
     } else {
       out.unsupported = std::string(key);
     }
@@ -132,6 +154,10 @@ inline void ReadRow(element row, GoldenRow& out) {
 
 inline void ReadEncoding(element row, GoldenCase& out) {
   ReadRow(row, out);
+  element tokens;
+  if (row["tokens"].get(tokens) == simdjson::SUCCESS) {
+    for (const element token : array(tokens)) out.tokens.push_back(String(token));
+  }
   element overflow;
   if (row["overflowing"].get(overflow) == simdjson::SUCCESS) {
     for (const element one : array(overflow)) ReadRow(one, out.overflow.emplace_back());

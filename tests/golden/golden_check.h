@@ -13,6 +13,7 @@
 #include "tests/golden/golden_case.h"
 #include "trellis/code_point_offsets.h"
 #include "trellis/decode_stream.h"
+#include "trellis/internal/explain.h"
 #include "trellis/load.h"
 #include "trellis/padding.h"
 
@@ -192,6 +193,38 @@ inline std::string CheckStream(const Tokenizer& tokenizer, const GoldenCase& gol
   return "";
 }
 
+// The reference's strings of tokens: what a token covers of the normalized text,
+// and of the text itself where that is a token added without normalization. Only
+// explain knows them; it follows the plain path, so once for all variants does.
+inline std::string CheckTokenTexts(const Tokenizer& tokenizer, const GoldenCase& golden) {
+  if (golden.tokens.empty() || golden.pair || golden.padding || golden.options.add_special_tokens ||
+      golden.options.truncate != Truncate::kNever) {
+    return "";
+  }
+  const auto explained = trellis::internal::Explain(tokenizer, golden.text, golden.options);
+  if (!explained.ok()) return "  explain: " + explained.status().ToString() + "\n";
+  std::vector<std::string> texts;
+  size_t row = 0;
+  for (size_t i = 0; i < explained->segments.size(); ++i) {
+    const auto& segment = explained->segments[i];
+    if (segment.added_token >= 0) {
+      texts.push_back(golden.text.substr(segment.begin, segment.end - segment.begin));
+    }
+    for (; row < explained->pieces.size() && explained->pre_tokens[explained->pieces[row].pre_token].segment == i; ++row) {
+      const auto& piece = explained->pieces[row];
+      // A byte's piece has a name of its own.
+      const std::string_view name = tokenizer.vocab().Text(piece.id);
+      texts.push_back(name.starts_with("<0x") && name.size() == 6 ? std::string(name) : piece.text);
+    }
+  }
+  for (size_t i = 0; i < std::max(texts.size(), golden.tokens.size()); ++i) {
+    const std::string got = i < texts.size() ? texts[i] : "(none)";
+    const std::string want = i < golden.tokens.size() ? golden.tokens[i] : "(none)";
+    if (got != want) return "  token " + std::to_string(i) + ": got \"" + got + "\", want \"" + want + "\"\n";
+  }
+  return "";
+}
+
 inline std::string CheckEncoding(ColumnEncoder& encoder, const Tokenizer& tokenizer, const GoldenCase& golden) {
   const absl::StatusOr<Encoding> all = encoder.Encode(golden, golden.options, ColumnEncoder::Columns::kAll);
   if (!golden.expect_error.empty()) {
@@ -206,7 +239,7 @@ inline std::string CheckEncoding(ColumnEncoder& encoder, const Tokenizer& tokeni
            Difference("type ids", all->type_ids, golden.type_ids) +
            Difference("special tokens mask", all->special_tokens_mask, golden.special_tokens_mask);
   }
-  out += CheckRows(tokenizer, golden);
+  out += CheckRows(tokenizer, golden) + CheckTokenTexts(tokenizer, golden);
   const absl::StatusOr<Encoding> ids = encoder.Encode(golden, golden.options, ColumnEncoder::Columns::kIds);
   if (!ids.ok()) return out + "  ids alone: " + ids.status().ToString() + "\n";
   if (!ids->offsets.empty() || !ids->type_ids.empty())
