@@ -167,7 +167,13 @@ StageResult PlainPath::Run(const TextSegment& segment, MatchSpecial special, Scr
   const size_t mark = carver.mark();
   const auto normalized = Normalize(segment, carver);
   if (!normalized) return StageResult::kNoRoom;
-  const AlignedView& text = *normalized;
+  if (const StageResult r = RunNormalized(segment, *normalized, special, carver, sink); r != StageResult::kOk) return r;
+  carver.Release(mark);
+  return StageResult::kOk;
+}
+
+StageResult PlainPath::RunNormalized(const TextSegment& segment, const AlignedView& text, MatchSpecial special,
+                                     ScratchCarver& carver, TokenSink& sink) const {
   uint32_t begin = 0;
   const auto part = [&](uint32_t end) {
     return begin < end ? RunPart(segment, text, begin, end, special, carver, sink) : StageResult::kOk;
@@ -181,9 +187,7 @@ StageResult PlainPath::Run(const TextSegment& segment, MatchSpecial special, Scr
         SourceRange(segment.source, text, static_cast<uint32_t>(match.begin), static_cast<uint32_t>(match.end));
     if (!sink.Push(match.id, offset)) return StageResult::kNoRoom;
   }
-  if (const StageResult r = part(static_cast<uint32_t>(text.bytes.size())); r != StageResult::kOk) return r;
-  carver.Release(mark);
-  return StageResult::kOk;
+  return part(static_cast<uint32_t>(text.bytes.size()));
 }
 
 size_t PlainPath::ScratchBytes(size_t bytes) const {

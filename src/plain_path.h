@@ -44,6 +44,10 @@ class PlainPath {
   // Appends the segment's tokens to `sink`. Takes scratch and gives it back.
   StageResult Run(const TextSegment& segment, MatchSpecial special, ScratchCarver& carver, TokenSink& sink) const;
 
+  // The same of a part of `segment` that is normalized already.
+  StageResult RunNormalized(const TextSegment& segment, const AlignedView& text, MatchSpecial special,
+                            ScratchCarver& carver, TokenSink& sink) const;
+
   // Enough scratch for a segment of so many bytes.
   size_t ScratchBytes(size_t bytes) const;
   // No segment of so many bytes has more tokens.

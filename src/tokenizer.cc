@@ -61,7 +61,7 @@ Tokenizer::Impl::Impl(TokenizerSpec spec, const TokenizerOptions& options)
   if (spec_.dialect == Dialect::kSentencePiece) {
     sentencepiece_ = std::make_unique<const internal::SentencePiecePipeline>(spec_, options);
   }
-  if (const auto obstacle = WordPath::FindObstacle(spec_)) {
+  if (const auto obstacle = WordPath::FindObstacle(spec_, plain_.normalized_matcher())) {
     obstacle_ = *obstacle;
   } else if (!options.shortcuts) {
     obstacle_ = "shortcuts are off";

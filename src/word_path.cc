@@ -51,6 +51,7 @@ size_t WordPath::ScratchBytes(size_t bytes) const {
   if (summed_ != nullptr) normalized = MaxNormalizedBytes(summed_->rewriter(), bytes) + 1;
   total += normalized * (1 + sizeof(uint32_t));
   total += (MaxSymbols(bytes) + 1) * sizeof(double) + 4 * ScratchCarver::kAlign;
+  if (!normalized_->empty()) return total + plain_->ScratchBytes(context);
   return MayNeedPlain() ? std::max(total, summed_->ScratchBytes(bytes)) : total;
 }
 
@@ -209,6 +210,7 @@ void WordPath::LookUp(Job& job, Batch& batch) const {
       probe.hash = 0;
     }
     batch.from[i] = Batch::From::kAlone;
+    if (!normalized_->empty() && MayHoldAddedToken(text)) continue;
     if (text.size() > kBatchWordBytes || batch.symbols + MaxSymbols(text.size()) > kBatchSymbols) continue;
     Symbol* const symbols = job.batch.lattice.symbols + batch.symbols;
     uint32_t* const positions = job.batch.positions + batch.symbols;

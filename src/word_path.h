@@ -10,6 +10,9 @@
 //   4. the rest become symbols (code_points) and go through the fast lattice
 //      (symbol_lattice), and when a comparison there is too close to call,
 //      through the exact one.
+// Words that hold a token added with normalization go through the plain path
+// alone, and into the cache.
+//
 // What is rare and odd (marks after characters that rules touch, malformed
 // bytes) takes the exact normalizer first. Results are those of PlainPath.
 //
@@ -36,6 +39,7 @@
 #include "src/sentencepiece_pipeline.h"
 #include "src/stage/word_table_builder.h"
 #include "src/trie/char_trie_builder.h"
+#include "trellis/internal/stage/added_tokens.h"
 #include "trellis/internal/stage/float_symbol_lattice.h"
 #include "trellis/internal/stage/symbol_lattice.h"
 #include "trellis/internal/stage/word_cache.h"
@@ -48,7 +52,8 @@ namespace trellis::internal {
 class WordPath {
  public:
   // Why this spec must take the plain path, in words; nullopt: it need not.
-  static std::optional<std::string> FindObstacle(const TokenizerSpec& spec);
+  // `normalized`: what is matched in normalized text.
+  static std::optional<std::string> FindObstacle(const TokenizerSpec& spec, const AddedTokenMatcher& normalized);
 
   // `spec` without obstacle; it and the path of its dialect must outlive this
   // object. nullptr when the tables would not fit their fields (then that path
@@ -65,7 +70,8 @@ class WordPath {
 
   // Whether some texts take the path without shortcuts: its tables must be there.
   bool MayNeedPlain() const {
-    return summed_ != nullptr && (code_points_[kMarkerCharacter] & CodePointTable::kMarker) != 0;
+    return !normalized_->empty() ||
+           (summed_ != nullptr && (code_points_[kMarkerCharacter] & CodePointTable::kMarker) != 0);
   }
 
   std::vector<TableFact> Facts() const;
@@ -111,11 +117,25 @@ class WordPath {
   bool SeeGap(Job& job, Batch& batch, size_t i) const;
   uint32_t LastBlank(const Job& job, uint32_t begin, uint32_t end) const;
   StageResult EmitLoneMarkers(Job& job, uint32_t begin, uint32_t end) const;
+  // What a mark at the start means depends on the blank before it.
+  bool StartsWithMark(std::string_view source, Words word) const {
+    const Decoded d = DecodeUtf8(source.substr(word.begin, word.end - word.begin));
+    return (code_points_[d.code_point] & CodePointTable::kMark) != 0;
+  }
   StageResult EncodeWord(Job& job, uint32_t gap_begin, Words word) const;
+
+  // --- words with added tokens in them (word_path_added_tokens.cc) ---
+  static std::optional<std::string> FindAddedTokenObstacle(const TokenizerSpec& spec,
+                                                           const AddedTokenMatcher& normalized);
+  bool MayHoldAddedToken(std::string_view word) const;
+  enum class Held : uint8_t { kNone, kDone, kNoRoom };
+  Held RunAddedTokens(Job& job, Words word) const;
+
   // kWholeText: nothing but the plain path can say what becomes of such a text.
   enum class Reading : uint8_t { kOneWord, kCuts, kStrange, kWholeText };
   Reading ReadSymbols(std::string_view source, uint32_t begin, uint32_t end, Symbol* symbols, uint32_t* positions,
                       uint32_t& count) const;
+  std::optional<AlignedView> NormalizeStrange(Job& job, uint32_t begin, uint32_t end) const;
   bool ReadStrange(Job& job, uint32_t begin, uint32_t end, uint32_t& count) const;
   StageResult RunSymbols(Job& job, uint32_t count) const;
   StageResult RunMarkedSymbols(Job& job, uint32_t count, bool has_blank) const;
@@ -150,6 +170,7 @@ class WordPath {
   // The path of the dialect, without shortcuts; the other is null.
   const PlainPath* plain_ = nullptr;
   const SentencePiecePipeline* summed_ = nullptr;
+  const AddedTokenMatcher* normalized_ = nullptr;  // in normalized words
   std::optional<PrecompiledStep> precompiled_;
   AsciiSet blanks_;
   // Bytes of the blank that belongs to the word behind it: 1 where blanks become

@@ -37,6 +37,7 @@ std::unique_ptr<WordPath> WordPath::Create(const TokenizerSpec& spec, const Plai
                                            const TokenizerOptions& options) {
   std::unique_ptr<WordPath> path(new WordPath);
   path->plain_ = &plain;
+  path->normalized_ = &plain.normalized_matcher();
   if (const PrecompiledNormalizer* precompiled = OnlyPrecompiled(spec)) {
     path->precompiled_.emplace(precompiled->charsmap);
   }
@@ -48,7 +49,9 @@ std::unique_ptr<WordPath> WordPath::Create(const TokenizerSpec& spec, const Plai
 std::unique_ptr<WordPath> WordPath::Create(const TokenizerSpec& spec, const SentencePiecePipeline& plain,
                                            const TokenizerOptions& options) {
   std::unique_ptr<WordPath> path(new WordPath);
+  static const AddedTokenMatcher kNone({});  // the dialect has no such tokens
   path->summed_ = &plain;
+  path->normalized_ = &kNone;
   return path->Build(spec.model, kMetaSpace, PagesOf(options)) ? std::move(path) : nullptr;
 }
 

@@ -86,14 +86,14 @@ std::optional<std::string> FindSentencePieceObstacle(const TokenizerSpec& spec) 
 
 }  // namespace
 
-std::optional<std::string> WordPath::FindObstacle(const TokenizerSpec& spec) {
+std::optional<std::string> WordPath::FindObstacle(const TokenizerSpec& spec, const AddedTokenMatcher& normalized) {
   if (spec.dialect == Dialect::kSentencePiece) return FindSentencePieceObstacle(spec);
-  if (std::any_of(spec.added_tokens.begin(), spec.added_tokens.end(), [](const AddedToken& t) { return t.normalized; })) {
-    return "an added token is matched in normalized text";
-  }
   if (!spec.normalizers.empty() && OnlyPrecompiled(spec) == nullptr) return "normalizers other than Precompiled";
   if (!SuitsWords(spec.pre_tokenizers)) {
     return "pre-tokenizers other than WhitespaceSplit and Metaspace, always, or Metaspace alone, always and split";
+  }
+  if (!normalized.empty()) {
+    if (auto obstacle = FindAddedTokenObstacle(spec, normalized)) return obstacle;
   }
   if (!spec.model.unk_id) return "no unknown piece";
   if (spec.model.byte_fallback) return "unknown characters are spelled in bytes";

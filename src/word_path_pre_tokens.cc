@@ -10,6 +10,12 @@ namespace trellis::internal {
 
 StageResult WordPath::EncodeWord(Job& job, uint32_t gap_begin, Words word) const {
   const size_t mark = job.carver.mark();
+  if (!normalized_->empty()) {
+    const Held held = RunAddedTokens(job, word);
+    if (held == Held::kNoRoom) return StageResult::kNoRoom;
+    job.carver.Release(mark);
+    if (held == Held::kDone) return StageResult::kOk;
+  }
   const WordColumns usual = job.columns;
   const uint32_t size = word.end - word.begin;
   if (size > kUsualWordBytes && !TakeColumns(job.columns, job.carver, size)) return StageResult::kNoRoom;
@@ -17,9 +23,7 @@ StageResult WordPath::EncodeWord(Job& job, uint32_t gap_begin, Words word) const
   const Reading reading =
       ReadSymbols(job.source(), word.begin, word.end, job.columns.lattice.symbols, job.columns.positions, count);
   if (reading == Reading::kStrange) {
-    // What a mark at the start means depends on the blank before it.
-    const Decoded d = DecodeUtf8(job.source().substr(word.begin, size));
-    if ((code_points_[d.code_point] & CodePointTable::kMark) != 0) job.memorable = false;
+    if (StartsWithMark(job.source(), word)) job.memorable = false;
     if (!ReadStrange(job, word.begin, word.end, count)) return StageResult::kNoRoom;
   }
   StageResult result;

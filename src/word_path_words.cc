@@ -31,6 +31,12 @@ void WordPath::BuildWords(const UnigramModel& model, std::string_view marker, Pa
       previous = c;
     });
   }
+  // And none that is in an added token is looked for apart from its word.
+  for (const AddedTokenRule& rule : normalized_->rules()) {
+    for (size_t i = 0; i < kPunctuations.size(); ++i) {
+      if (rule.pattern.find(kPunctuations[i]) != std::string::npos) joined[i].assign(alphabet_ + 1, true);
+    }
+  }
   const CharTrie trie = trie_.view();
   for (size_t i = 0; i < kPunctuations.size(); ++i) {
     const auto byte = static_cast<uint8_t>(kPunctuations[i]);

@@ -83,8 +83,8 @@ WordPath::Reading WordPath::ReadSymbols(std::string_view source, uint32_t begin,
   return cuts != 0 ? Reading::kCuts : Reading::kOneWord;
 }
 
-// The same through the exact normalizer. false: scratch is too small.
-bool WordPath::ReadStrange(Job& job, uint32_t begin, uint32_t end, uint32_t& count) const {
+// A word through the exact normalizer. nullopt: scratch is too small.
+std::optional<AlignedView> WordPath::NormalizeStrange(Job& job, uint32_t begin, uint32_t end) const {
   // A blank joins a mark behind it into one cluster; other ASCII blanks are
   // controls and do not.
   const bool joins = begin > job.segment.begin && job.source()[begin - 1] == ' ';
@@ -93,18 +93,26 @@ bool WordPath::ReadStrange(Job& job, uint32_t begin, uint32_t end, uint32_t& cou
   const size_t room = precompiled_ ? precompiled_->MaxBytes(raw.bytes.size()) : raw.bytes.size() * 3;
   const auto bytes = job.carver.Take<char>(room);
   const auto sources = job.carver.Take<uint32_t>(room);
-  if (sources.size() < room) return false;
+  if (sources.size() < room) return std::nullopt;
   const AlignedBuffer out{bytes.data(), sources.data()};
   const size_t size = precompiled_ ? precompiled_->Run(raw, TextStart::kInside, out) : RunRepair(raw, out);
+  // That blank stays itself: no rule begins with one.
+  const size_t first = joins ? 1 : 0;
+  return AlignedView{{bytes.data() + first, size - first}, sources.data() + first, begin};
+}
+
+// Symbols of a word through the exact normalizer. false: scratch is too small.
+bool WordPath::ReadStrange(Job& job, uint32_t begin, uint32_t end, uint32_t& count) const {
+  const std::optional<AlignedView> word = NormalizeStrange(job, begin, end);
+  if (!word) return false;
   uint32_t n = 1;
   job.columns.lattice.symbols[0] = kUnknownSymbol;
-  job.columns.positions[0] = begin;
-  // That blank stays itself: no rule begins with one.
-  for (size_t at = joins ? 1 : 0; at < size;) {
-    const Decoded d = DecodeUtf8({bytes.data() + at, size - at});
+  job.columns.positions[0] = word->origin;
+  for (size_t at = 0; at < word->bytes.size();) {
+    const Decoded d = DecodeUtf8(word->bytes.substr(at));
     job.columns.lattice.symbols[n] =
         IsBlankCharacter(d.code_point) ? kBlankSymbol : static_cast<Symbol>(raw_symbols_[d.code_point]);
-    job.columns.positions[n++] = sources[at];
+    job.columns.positions[n++] = word->source[at];
     at += d.length;
   }
   count = n;

@@ -103,13 +103,19 @@ Table<DoubleArrayUnit> BuildDoubleArrayTrie(std::span<const TrieKey> keys, PageS
     });
     if (children.empty()) continue;
     // First fit: the first free unit where all children have room. After some
-    // failures the units before are as good as full and are left behind.
+    // failures, or a long way over taken ones, the units before are as good as
+    // full and are left behind.
     uint32_t base = 0;
     int tries = 0;
+    int taken = 0;
     constexpr int kGiveUpAfter = 64;
+    constexpr int kTakenAtMost = 1024;
     for (uint32_t at = first_free;; ++at) {
       while (at + kBytes >= units.size()) units.resize(units.size() * 2);
-      if (units[at].check != DoubleArrayUnit::kFree) continue;
+      if (units[at].check != DoubleArrayUnit::kFree) {
+        if (++taken == kTakenAtMost) first_free = at;
+        continue;
+      }
       if (++tries == kGiveUpAfter) first_free = at;
       if (at <= labels[0]) continue;
       base = at - labels[0];

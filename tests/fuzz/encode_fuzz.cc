@@ -110,6 +110,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   trellis::EncodeOptions options;
   options.add_special_tokens = (choice & 2) != 0;
   options.match_special_tokens = (choice & 4) != 0;
+  options.encode_special_tokens = (choice & 8) != 0;
   const trellis::EncodedText want = Encode(model.plain, text, options);
   for (int again = 0; again < 2; ++again) {
     const trellis::EncodedText got = Encode(model.fast, text, options);

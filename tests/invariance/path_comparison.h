@@ -92,6 +92,8 @@ inline void Compare(const TokenizerSpec& spec, const std::vector<std::string>& t
   Runner fast_runner(fast), plain_runner(plain), other_runner(other), ids_runner(fast);
   EncodeOptions shield;
   shield.match_special_tokens = false;
+  EncodeOptions passing_over;
+  passing_over.encode_special_tokens = true;
   for (const std::string& text : texts) {
     const EncodedText want = plain_runner.Encode(text, Runner::Columns::kAll);
     for (int again = 0; again < 2; ++again) {  // the second time from the cache
@@ -104,6 +106,11 @@ inline void Compare(const TokenizerSpec& spec, const std::vector<std::string>& t
     const EncodedText second = other_runner.Encode(text, Runner::Columns::kAll);
     ASSERT_TRUE(second.ids == want.ids) << Difference(text, second, want);
     ASSERT_TRUE(second.offsets == want.offsets) << Difference(text, second, want);
+
+    const EncodedText passed_over = plain_runner.Encode(text, Runner::Columns::kAll, passing_over);
+    const EncodedText fast_passed_over = fast_runner.Encode(text, Runner::Columns::kAll, passing_over);
+    ASSERT_TRUE(fast_passed_over.ids == passed_over.ids) << Difference(text, fast_passed_over, passed_over);
+    ASSERT_TRUE(fast_passed_over.offsets == passed_over.offsets) << Difference(text, fast_passed_over, passed_over);
 
     const EncodedText shielded = plain_runner.Encode(text, Runner::Columns::kAll, shield);
     const EncodedText fast_shielded = fast_runner.Encode(text, Runner::Columns::kAll, shield);

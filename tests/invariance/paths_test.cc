@@ -30,6 +30,27 @@ TEST(Paths, AgreeWhereBlanksBecomeMarkers) {
   Compare(*spec, texts);
 }
 
+// What add_tokens adds by default is looked for in normalized text, within words.
+TEST(Paths, AgreeOnTokensAddedWithNormalization) {
+  auto spec = LoadSpec(ModelPath());
+  ASSERT_TRUE(spec.ok()) << spec.status() << "\nrun tools/fetch_model --tokenizer-only";
+  std::vector<AddedToken> tokens;
+  for (const char* content :
+       {"ing", "er.", "Th", "a,", "!!", "\u00e9", "\u0438\u0445", "\u4e00", "\u0301", "1", "\uff12\uff13", "\ufb01n", "e\u0301t",
+        "\u3042", "\uac00", "\u00b5", "\u0915\u093f", "\U0001f600", "<s", "k>", "\u2026", "~"}) {
+    AddedToken token;
+    token.content = content;
+    token.single_word = tokens.size() % 3 == 0;
+    token.normalized = true;
+    tokens.push_back(token);
+  }
+  AddTokens(tokens, *spec);
+  Compare(*spec, Generated(*spec, 20000));
+  Compare(*spec, BlankTexts());
+  spec->normalizers.clear();
+  Compare(*spec, Generated(*spec, 20000));
+}
+
 // Blanks of every kind in every place, as the pre-tokenizers see them.
 TEST(Paths, AgreeOnBlanks) {
   auto spec = LoadSpec(ModelPath());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,35 @@ TEST(AddedTokens, MatchReference) {
     EXPECT_EQ(Matches(Rules(row["tokens"]), text), want);
   });
   EXPECT_GT(rows, 900u);
+}
+
+// Thousands of tokens are looked for by their first bytes; what is found is the
+// leftmost, then the longest, as by trying all at each byte.
+TEST(AddedTokens, ManyAreFoundAsOneByOne) {
+  for (const size_t shortest : {1, 2, 3, 4, 6}) {
+    std::mt19937 random(static_cast<uint32_t>(shortest));
+    const auto word = [&](size_t bytes) {
+      std::string out;
+      while (out.size() < bytes) out += "abcde\xC3\xA9"[random() % 7];
+      return out;
+    };
+    std::vector<AddedTokenRule> rules;
+    for (TokenId id = 0; id < 300; ++id) rules.push_back({word(shortest + random() % 4), id});
+    for (int text_number = 0; text_number < 200; ++text_number) {
+      const std::string text = word(random() % 60);
+      std::vector<AddedTokenMatch> want;
+      for (size_t at = 0; at < text.size();) {
+        const AddedTokenRule* longest = nullptr;
+        for (const AddedTokenRule& rule : rules) {
+          if (!std::string_view(text).substr(at).starts_with(rule.pattern)) continue;
+          if (longest == nullptr || rule.pattern.size() > longest->pattern.size()) longest = &rule;
+        }
+        if (longest != nullptr) want.push_back({at, at + longest->pattern.size(), longest->id});
+        at += longest != nullptr ? longest->pattern.size() : 1;
+      }
+      ASSERT_EQ(Matches(rules, text), want) << shortest << ' ' << testing::PrintToString(text);
+    }
+  }
 }
 
 // The shield: as if the special rules were not there.

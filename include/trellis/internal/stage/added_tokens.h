@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,7 @@ class AddedTokenMatcher {
   explicit AddedTokenMatcher(std::vector<AddedTokenRule> rules);
 
   bool empty() const { return rules_.empty(); }
+  std::span<const AddedTokenRule> rules() const { return rules_; }
   // Bytes of the shortest pattern; 0 without patterns.
   size_t shortest() const { return shortest_; }
 
@@ -61,7 +63,7 @@ class AddedTokenMatcher {
 
     bool Next(AddedTokenMatch& match) {
       while (at_ < text_.size()) {
-        at_ = matcher_.NextFirstByte(text_, at_);
+        at_ = matcher_.NextStart(text_, at_);
         if (at_ >= text_.size()) return false;
         const AddedTokenRule* rule = matcher_.LongestAt(text_.substr(at_), special_);
         if (rule == nullptr) {
@@ -107,10 +109,20 @@ class AddedTokenMatcher {
   };
 
  private:
-  size_t NextFirstByte(std::string_view text, size_t from) const {
+  void BuildStarts();
+  // Where a pattern may begin. With thousands of patterns each letter begins one;
+  // few of the groups of letters in a text do.
+  size_t NextStart(std::string_view text, size_t from) const {
     if (single_first_byte_ >= 0) {
       const void* hit = std::memchr(text.data() + from, single_first_byte_, text.size() - from);
       return hit == nullptr ? text.size() : static_cast<size_t>(static_cast<const char*>(hit) - text.data());
+    }
+    if (!starts_.empty()) {
+      for (; text.size() - from >= kStartBytes; ++from) {
+        const uint32_t hash = StartHash(text.data() + from);
+        if ((starts_[hash / 64] >> (hash % 64) & 1) != 0) return from;
+      }
+      return shortest_ < kStartBytes ? from : text.size();
     }
     while (from < text.size() && !first_bytes_[static_cast<uint8_t>(text[from])]) ++from;
     return from;
@@ -130,11 +142,23 @@ class AddedTokenMatcher {
     return longest;
   }
 
+  static constexpr size_t kStartBytes = 4;
+  uint32_t StartHash(const char* text) const {
+    uint32_t bytes;
+    std::memcpy(&bytes, text, kStartBytes);
+    return (bytes & start_mask_) * 0x9E3779B1u >> start_shift_;
+  }
+
   std::vector<AddedTokenRule> rules_;
   std::vector<DoubleArrayUnit> units_;
   std::array<bool, 256> first_bytes_ = {};
   size_t shortest_ = 0;
   int single_first_byte_ = -1;  // when all patterns share it
+  // A bit for the hash of each pattern's first bytes, up to four of them (as many
+  // as all patterns have); empty where looking at the first byte is enough.
+  std::vector<uint64_t> starts_;
+  uint32_t start_mask_ = 0;
+  uint32_t start_shift_ = 0;
 };
 
 }  // namespace trellis::internal
