@@ -25,7 +25,8 @@ SOUND = {
 FAULTS = {
     "text knows tokens": ({"src/text/a.cc": '#include "trellis/encoding.h"\n'}, "src/text/a.cc:1: room text may not include"),
     "text knows abseil": ({"src/text/a.cc": '\n#include "absl/strings/str_cat.h"\n'}, "src/text/a.cc:2: room text"),
-    "utf8proc outside nfkc": ({"src/text/a.cc": "#include <utf8proc.h>\n"}, "src/text/a.cc:1: includes utf8proc.h"),
+    "text knows utf8proc": ({"src/text/a.cc": "#include <utf8proc.h>\n"}, "src/text/a.cc:1: room text may not include"),
+    "RE2 outside patterns": ({"src/stage/split.cc": "#include <re2/re2.h>\n"}, "src/stage/split.cc:1: includes re2/re2.h"),
     "trie knows text": ({"src/trie/a.cc": '#include "trellis/internal/text/runes.h"\n'}, "room trie"),
     "stage knows a stage": ({"src/stage/other.cc": '#include "trellis/internal/stage/cut.h"\n'}, "a stage holds no other stage"),
     "stage knows a format": ({"src/stage/a.cc": '#include "src/format/json.h"\n'}, "room stage"),
