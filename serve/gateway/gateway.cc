@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "serve/gateway/model_pages.h"
 #include "serve/gateway/openapi.h"
+#include "serve/gateway/page_files.h"
 #include "serve/gateway/request_id.h"
 #include "serve/gateway/trace_headers.h"
 
@@ -31,6 +32,7 @@ RequestRecord RecordOf(const HttpRequest& head, const std::string& id) {
   for (const Route& route : Routes()) {
     if (head.path == route.path) record.route = route.path;
   }
+  if (FindPageFile(head.path) != nullptr) record.route = "/";
   return record;
 }
 
@@ -111,15 +113,22 @@ std::optional<ApiError> Gateway::Admit(const HttpRequest& request, const Route& 
         absl::StrCat("content-type ", request.content_type.substr(0, 100), ", expected application/json")};
   }
   const bool needs_model = route.plan != nullptr || route.page == Page::kModels ||
-                           route.page == Page::kInfo || route.page == Page::kReady;
+                           route.page == Page::kInfo || route.page == Page::kReady ||
+                           (route.page == Page::kRoot && !WantsPage(request));
   return needs_model ? CheckReady() : std::nullopt;
 }
 
-HttpResponse Gateway::Answer(const HttpRequest&, const Route& route) {
+HttpResponse Gateway::Answer(const HttpRequest& request, const Route& route) {
+  if (route.page == Page::kPageFile || (route.page == Page::kRoot && WantsPage(request)))
+    return AnswerPageFile(*FindPageFile(request.path), request);
   HttpResponse response;
   switch (route.page) {
     case Page::kNone:
+    case Page::kPageFile:
       break;
+    case Page::kRoot:
+      response.headers.emplace_back("Vary", "Accept");
+      [[fallthrough]];
     case Page::kLive:
     case Page::kReady:
       response.body = "{\"status\":\"ok\"}";

@@ -17,8 +17,10 @@ struct HttpRequest {
   std::string request_id;   // x-request-id as it came; may be empty
   std::string traceparent;  // this and tracestate as they came; may be empty
   std::string tracestate;
-  std::string origin;  // of a browser's page; may be empty
-  std::string peer;    // for the access log
+  std::string origin;         // of a browser's page; may be empty
+  std::string accept;         // as it came; may be empty
+  std::string if_none_match;  // as it came; may be empty
+  std::string peer;           // for the access log
   std::string body;
 };
 

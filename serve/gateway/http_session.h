@@ -155,6 +155,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
     head.content_type = field(http::field::content_type);
     head.authorization = field(http::field::authorization);
     head.origin = field(http::field::origin);
+    head.accept = Joined("accept");
+    head.if_none_match = Joined("if-none-match");
     head.request_id = field("x-request-id");
     head.traceparent = Joined("traceparent");
     head.tracestate = Joined("tracestate");
@@ -204,7 +206,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
     // Elsewhere staying goes without saying.
     if (request.version() == kHttp10 && after == After::kNextRequest)
       message->set(http::field::connection, "keep-alive");
-    if (response.status != 204) message->content_length(response.body.size());
+    // These never have a body, and a length of 0 would be said of what they stand for.
+    if (response.status != 204 && response.status != 304) message->content_length(response.body.size());
     if (request.method() != http::verb::head) message->body() = std::move(response.body);
     Expire(shared_.options.transfer_timeout);
     http::async_write(stream_, *message,

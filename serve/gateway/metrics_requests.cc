@@ -9,7 +9,7 @@ namespace trellis::gateway {
 namespace {
 
 // All that the table of errors knows, and what success is.
-constexpr int kCodes[] = {200, 204, 400, 401, 404, 405, 413, 415, 422, 424, 429, 431, 500, 503, 504};
+constexpr int kCodes[] = {200, 204, 304, 400, 401, 404, 405, 413, 415, 422, 424, 429, 431, 500, 503, 504};
 constexpr const char* kOtherRoute = "other";  // a path that is none of ours
 
 const prometheus::Histogram::BucketBoundaries kSeconds = {

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "serve/gateway/openai_embeddings.h"
+#include "serve/gateway/page_files.h"
 #include "serve/gateway/rerank.h"
 #include "serve/gateway/score.h"
 #include "serve/gateway/tei_embed.h"
@@ -53,9 +54,13 @@ constexpr Route kRoutes[] = {
     Get("/health/ready", Key::kNotNeeded, Page::kReady, "Health", "Whether requests are served now."),
     Get("/health/live", Key::kNotNeeded, Page::kLive, "Health", "Whether the program runs."),
     Get("/ping", Key::kNotNeeded, Page::kReady, "Health", "Whether requests are served now."),
-    Get("/", Key::kNotNeeded, Page::kReady, "Health", "Whether requests are served now."),
+    Get("/", Key::kNotNeeded, Page::kRoot, "Health",
+        "Whether requests are served now; to a browser, the page to try the model."),
     Get("/metrics", Key::kNotNeeded, Page::kMetrics, nullptr, "Prometheus series."),
 };
+
+// Not of the API.
+constexpr Route kPageFile = Get("/", Key::kNotNeeded, Page::kPageFile, nullptr, "A file of the page.");
 
 std::string Clipped(std::string_view text) { return std::string(text.substr(0, 100)); }
 
@@ -72,12 +77,15 @@ Dialect DialectOf(std::string_view path) {
 
 Result<const Route*> FindRoute(std::string_view method, std::string_view path) {
   const Route* same_path = nullptr;
-  for (const Route& route : kRoutes) {
-    if (path != route.path) continue;
+  const auto is_it = [&](const Route& route) {
     same_path = &route;
     const std::string_view wanted = route.method;
-    if (method == wanted || (method == "HEAD" && wanted == "GET")) return &route;
+    return method == wanted || (method == "HEAD" && wanted == "GET");
+  };
+  for (const Route& route : kRoutes) {
+    if (path == route.path && is_it(route)) return &route;
   }
+  if (same_path == nullptr && FindPageFile(path) != nullptr && is_it(kPageFile)) return &kPageFile;
   if (same_path == nullptr)
     return ApiError{Fault::kPathNotFound, absl::StrCat("no such path: ", Clipped(path))};
   return ApiError{Fault::kMethodNotAllowed,

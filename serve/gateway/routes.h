@@ -1,5 +1,5 @@
 // Every path that is served: with which methods, in whose dialect, by which function. The table is the whole
-// surface: /openapi.json is written from it too (openapi.h).
+// API: /openapi.json is written from it too (openapi.h). The files of the page are found beside it.
 #ifndef TRELLIS_SERVE_GATEWAY_ROUTES_H_
 #define TRELLIS_SERVE_GATEWAY_ROUTES_H_
 
@@ -15,7 +15,8 @@
 
 namespace trellis::gateway {
 
-enum class Page : uint8_t { kNone, kLive, kReady, kMetrics, kModels, kInfo, kOpenApi };
+// kRoot: health, or to a browser the page; kPageFile: what the page loads.
+enum class Page : uint8_t { kNone, kLive, kReady, kMetrics, kModels, kInfo, kOpenApi, kRoot, kPageFile };
 enum class Key : uint8_t { kNeeded, kNotNeeded };  // where API keys are set
 
 struct Route {
