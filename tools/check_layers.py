@@ -35,6 +35,7 @@ ROOMS = [  # first match decides
     (r"include/trellis/[^/]*$", "public", PUBLIC + ["absl/status/"]),
     (r"src/format/", "format", FORMAT + PUBLIC + TEXT + ["absl/"]),
     (r"src/load\.cc$", "load", FORMAT + PUBLIC + ["absl/"]),
+    (r"src/c_api/", "C interface", PUBLIC + ["src/c_api/", "absl/status/"]),
     (r"src/[^/]*$", "tokenizer", PUBLIC + TEXT + TRIE + STAGE + ["trellis/internal/", r"src/", "absl/"]),
     (r"serve/engine/cuda/(kernels|emulation)/", "engine's kernels", ["serve/engine/cuda/", "cuda"]),
     (r"serve/engine/cuda/cuda_device", "engine's GPU", [*ENGINE, "cuda_runtime_api.h"]),

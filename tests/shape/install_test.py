@@ -102,6 +102,19 @@ class Consumer:
         run(self.cxx, "-std=c++20", *options[:at], os.path.join(self.consumer, "encode_one.cc"), "-o", program,
             *options[at:])
         self.encodes(program, "pkg-config", env=environment)
+        if os.path.exists(os.path.join(found[0], "trellis_c.pc")):
+            self.c_example(environment)
+
+    def c_example(self, environment):
+        """The example in C, which needs a C compiler and libtrellis_c and nothing else."""
+        options = run("pkg-config", "--cflags", "--libs", "trellis_c", env=environment).split()
+        program = os.path.join(self.folder, "encode_lines")
+        run("cc", "-std=c11", os.path.join(self.source, "tools", "examples", "encode_lines.c"), "-o", program, *options)
+        done = subprocess.run([program, os.path.join(self.source, "tests", "cli", "tiny.json")], input=TEXT + "\n",
+                              stdout=subprocess.PIPE, text=True, timeout=60,
+                              env={**environment, "LD_LIBRARY_PATH": os.path.dirname(environment["PKG_CONFIG_PATH"])})
+        expected = self.expected.split("\n")[0] + "\n"
+        expect(done.stdout == expected, f"the example in C prints {done.stdout!r}, expected {expected!r}")
 
     def package(self, build):
         # In a static library's place a shared one serves as well: this is whatever BUILD has.
