@@ -147,7 +147,7 @@ void CpuEngine::Compute(Job& job) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Engine>> CreateCpuEngine(const ModelConfig& config, Weights weights,
-                                                        const cpu::HeadWeights& beside,
+                                                        const HeadWeights& beside,
                                                         const CpuEngineOptions& options) {
   const cpu::Precision precision = options.precision.value_or(DefaultPrecision());
   const int threads = options.threads > 0 ? options.threads : DefaultThreads();
@@ -160,28 +160,9 @@ absl::StatusOr<std::unique_ptr<Engine>> CreateCpuEngine(const ModelConfig& confi
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> OpenCpuEngine(const CpuEngineOptions& options) {
-  const auto config = ReadModelConfig(options.folder);
-  if (!config.ok()) return config.status();
-  auto weights = Weights::Open(options.folder);
-  if (!weights.ok()) return weights.status();
-  cpu::HeadWeights beside;
-  for (const DenseLayer& layer : config->dense) {
-    auto dense = Weights::Open(options.folder + "/" + layer.folder);
-    if (!dense.ok()) return dense.status();
-    beside.dense.push_back(*std::move(dense));
-  }
-  const auto open = [&](const char* file, std::optional<Weights>& to) -> absl::Status {
-    auto head = Weights::Open(options.folder + "/" + file);
-    if (head.ok()) to.emplace(*std::move(head));
-    return head.status();
-  };
-  if (config->sparse_head) {
-    if (auto status = open("sparse_linear.safetensors", beside.sparse); !status.ok()) return status;
-  }
-  if (config->colbert_head) {
-    if (auto status = open("colbert_linear.safetensors", beside.colbert); !status.ok()) return status;
-  }
-  return CreateCpuEngine(*config, *std::move(weights), beside, options);
+  auto checkpoint = OpenCheckpoint(options.folder);
+  if (!checkpoint.ok()) return checkpoint.status();
+  return CreateCpuEngine(checkpoint->config, std::move(checkpoint->weights), checkpoint->beside, options);
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> OpenCpuEngine(std::string_view spec) {

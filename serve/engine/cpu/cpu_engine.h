@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "serve/engine/checkpoint.h"
 #include "serve/engine/cpu/cpu_options.h"
-#include "serve/engine/cpu/heads.h"
 #include "serve/engine/engine.h"
 #include "serve/engine/model_config.h"
 #include "serve/engine/weights.h"
@@ -18,7 +18,7 @@ namespace trellis::engine {
 // values do not depend on its neighbours, nor on its place: cpu_engine_test.cc compares them bit for bit.
 // Unimplemented: the dtype that is asked for is none of this processor's, by name.
 absl::StatusOr<std::unique_ptr<Engine>> CreateCpuEngine(const ModelConfig& config, Weights weights,
-                                                        const cpu::HeadWeights& beside,
+                                                        const HeadWeights& beside,
                                                         const CpuEngineOptions& options);
 
 // Reads config and weights from options.folder.

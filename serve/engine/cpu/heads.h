@@ -10,18 +10,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "serve/engine/checkpoint.h"
 #include "serve/engine/cpu/dense.h"
 #include "serve/engine/engine.h"
 #include "serve/engine/model_config.h"
 #include "serve/engine/weights.h"
 
 namespace trellis::engine::cpu {
-
-// The weights that lie beside the encoder's, each in a folder or file of its own.
-struct HeadWeights {
-  std::vector<Weights> dense;  // as many as the config has
-  std::optional<Weights> sparse, colbert;
-};
 
 struct RowOutput {
   std::vector<float> values;

@@ -1,135 +1,47 @@
 #include "serve/engine/cuda/cuda_heads.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
 #include <utility>
-
-#include "absl/strings/str_cat.h"
 
 namespace trellis::engine::cuda {
 namespace {
-
-// The first ids of the vocabularies that have a sparse head: <s>, <pad>, </s>, <unk> carry no meaning of
-// their own.
-constexpr int32_t kSpecialTokens = 4;
 
 bool Asks(const PackedBatch& batch, Task task) {
   return std::any_of(batch.rows.begin(), batch.rows.end(),
                      [task](const RowTask& row) { return row.task == task; });
 }
 
-size_t Floats(int64_t count, int64_t width) { return static_cast<size_t>(count * width) * sizeof(float); }
-
-std::span<const float> FloatsAt(std::span<const std::byte> pinned, size_t at, int64_t first, int64_t count) {
-  return {reinterpret_cast<const float*>(pinned.data() + at) + first, static_cast<size_t>(count)};
-}
-
-// As the CPU engine has it: special tokens and what is not positive are left out, of equal ids the most
-// counts, and what is no number is handed on.
-RowAnswer SparseRow(std::span<const int32_t> ids, std::span<const float> weights) {
-  std::map<int32_t, float> most;
-  for (size_t t = 0; t < ids.size(); ++t) {
-    if (ids[t] < kSpecialTokens || weights[t] <= 0) continue;
-    float& weight = most[ids[t]];
-    if (!(weight >= weights[t])) weight = weights[t];
-  }
-  RowAnswer answer;
-  for (const auto& [id, weight] : most) {
-    answer.indices.push_back(id);
-    answer.values.push_back(weight);
-  }
-  return answer;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CudaHeads>> CudaHeads::Load(Device& device, const ModelConfig& config,
-                                                           const Weights& weights,
-                                                           const cpu::HeadWeights& beside,
+                                                           const Weights& weights, const HeadWeights& beside,
                                                            const CudaModelOptions& options,
                                                            WeightUpload& upload, DeviceMemory& memory) {
-  auto heads = std::unique_ptr<CudaHeads>(new CudaHeads(device, config, options.type));
-  if (auto status = heads->ReadAll(weights, beside, upload); !status.ok()) return status;
+  auto uploaded = UploadHeads(config, weights, beside, upload);
+  if (!uploaded.ok()) return uploaded.status();
+  auto heads = std::unique_ptr<CudaHeads>(new CudaHeads(device, config, options.type, *std::move(uploaded)));
   if (auto status = heads->Allocate(options, memory); !status.ok()) return status;
   return heads;
 }
 
-absl::Status CudaHeads::ReadDense(const Weights& weights, const std::string& name, int32_t in, int32_t out,
-                                  WeightUpload& upload, Dense& to) {
-  const auto as = WeightUpload::As::kFloat;
-  to.in = in;
-  to.out = out;
-  if (auto status = upload.Read(weights, {name + "weight"}, out, in, as, to.weight); !status.ok())
-    return status;
-  if (!weights.Has(name + "bias")) return absl::OkStatus();
-  return upload.Read(weights, {name + "bias"}, out, 0, as, to.bias);
-}
-
-absl::Status CudaHeads::ReadAll(const Weights& weights, const cpu::HeadWeights& beside,
-                                WeightUpload& upload) {
-  if (beside.dense.size() != config_.dense.size() || beside.sparse.has_value() != config_.sparse_head ||
-      beside.colbert.has_value() != config_.colbert_head) {
-    return absl::InternalError("the weights of the heads are not those of the config");
-  }
-  const int32_t hidden = config_.hidden;
-  int32_t size = hidden;
-  for (size_t i = 0; i < beside.dense.size(); ++i) {
-    const DenseLayer& layer = config_.dense[i];
-    if (layer.in != size) {
-      return absl::InvalidArgumentError(absl::StrCat(layer.folder, ": in_features: ", layer.in, ", expected ",
-                                                     size, " as comes out before"));
-    }
-    Dense& dense = dense_.emplace_back();
-    auto status = ReadDense(beside.dense[i], "linear.", layer.in, layer.out, upload, dense);
-    if (!status.ok()) return status;
-    if (layer.after == DenseLayer::After::kTanh) dense.after = DenseArgs::kTanh;
-    size = layer.out;
-  }
-  if (beside.sparse.has_value()) {
-    if (auto status = ReadDense(*beside.sparse, "", hidden, 1, upload, sparse_); !status.ok()) return status;
-  }
-  if (beside.colbert.has_value()) {
-    const auto as = WeightUpload::As::kHalf;
-    auto status = upload.Read(*beside.colbert, {"weight"}, hidden, hidden, as, colbert_);
-    if (status.ok()) status = upload.Read(*beside.colbert, {"bias"}, hidden, 0, as, colbert_bias_);
-    if (!status.ok()) return status;
-  }
-  if (config_.head == Head::kNone) {
-    layout_.embed_size = size;
-    if (size == hidden) layout_.token_size = hidden;  // there is one number of dimensions for both
-    return absl::OkStatus();
-  }
-  const bool bert = config_.head == Head::kClassifyTanhPooler;
-  const std::string pooler = bert ? config_.prefix + "pooler.dense." : "classifier.dense.";
-  classifier_.resize(2);
-  auto status = ReadDense(weights, pooler, hidden, hidden, upload, classifier_[0]);
-  if (!status.ok()) return status;
-  classifier_[0].after = DenseArgs::kTanh;
-  layout_.labels = config_.labels;
-  return ReadDense(weights, bert ? "classifier." : "classifier.out_proj.", hidden, config_.labels, upload,
-                   classifier_[1]);
-}
-
 absl::Status CudaHeads::Allocate(const CudaModelOptions& options, DeviceMemory& memory) {
+  if (config_.head == Head::kNone) {
+    layout_.embed_size = weights_.embed_size(config_.hidden);
+    // There is one number of dimensions for both.
+    if (layout_.embed_size == config_.hidden) layout_.token_size = config_.hidden;
+  } else {
+    layout_.labels = config_.labels;
+  }
+  layout_.token_weights = config_.sparse_head;
   const int64_t rows = options.max_batch_rows, tokens = TokenBucket(options.max_batch_tokens);
-  size_t end = 0;
-  const auto place = [&end](size_t& at, size_t bytes) {
-    at = end;
-    end = Aligned(end + bytes);
-  };
-  place(layout_.vectors, Floats(rows, layout_.embed_size));
-  place(layout_.logits, Floats(rows, layout_.labels));
-  place(layout_.weights, config_.sparse_head ? Floats(tokens, 1) : 0);
-  place(layout_.token_vectors, Floats(tokens, layout_.token_size));
-  layout_.bytes = end;
+  layout_.Place(rows, tokens);
   int32_t widest = config_.hidden;
-  for (const Dense& dense : dense_) widest = std::max(widest, dense.out);
+  for (const DenseOnGpu& dense : weights_.dense) widest = std::max(widest, dense.out);
   const std::pair<Buffer*, size_t> all[] = {
-      {&pooled_, Floats(rows, widest)},
-      {&spare_, Floats(rows, widest)},
+      {&pooled_, FloatBytes(rows, widest)},
+      {&spare_, FloatBytes(rows, widest)},
       {&answers_, layout_.bytes},
-      {&colbert_states_, Floats(tokens, config_.colbert_head ? config_.hidden : 0) / 2}};
+      {&colbert_states_, FloatBytes(tokens, config_.colbert_head ? config_.hidden : 0) / 2}};
   for (const auto& [buffer, bytes] : all) {
     if (bytes == 0) continue;
     if (auto status = memory.Allocate(bytes, "answers", *buffer); !status.ok()) return status;
@@ -178,7 +90,7 @@ DeviceStatus CudaHeads::Pool(const Step& step) {
   return device_.EnqueueKernel(step.stream, launch);
 }
 
-DeviceStatus CudaHeads::RunDense(const Step& step, const Dense& dense, Buffer in, Buffer out) {
+DeviceStatus CudaHeads::RunDense(const Step& step, const DenseOnGpu& dense, Buffer in, Buffer out) {
   const DenseArgs args{dense.after,
                        static_cast<int>(step.batch.num_rows()),
                        dense.in,
@@ -195,15 +107,15 @@ DeviceStatus CudaHeads::RunDense(const Step& step, const Dense& dense, Buffer in
 }
 
 DeviceStatus CudaHeads::CopyOut(const Step& step, size_t at, int32_t count, int32_t width) {
-  const size_t bytes = Floats(count, width);
+  const size_t bytes = FloatBytes(count, width);
   return device_.EnqueueCopy(step.stream, step.pinned.Part(at, bytes), answers_.Part(at, bytes));
 }
 
 DeviceStatus CudaHeads::Embed(const Step& step) {
   const auto rows = static_cast<int32_t>(step.batch.num_rows());
-  const Buffer vectors = answers_.Part(layout_.vectors, Floats(rows, layout_.embed_size));
+  const Buffer vectors = answers_.Part(layout_.vectors, FloatBytes(rows, layout_.embed_size));
   Buffer in = pooled_, out = spare_;
-  for (const Dense& dense : dense_) {
+  for (const DenseOnGpu& dense : weights_.dense) {
     if (auto status = RunDense(step, dense, in, out); status != DeviceStatus::kOk) return status;
     std::swap(in, out);
   }
@@ -223,10 +135,10 @@ DeviceStatus CudaHeads::Embed(const Step& step) {
 
 DeviceStatus CudaHeads::Classify(const Step& step) {
   const auto rows = static_cast<int32_t>(step.batch.num_rows());
-  if (auto status = RunDense(step, classifier_[0], pooled_, spare_); status != DeviceStatus::kOk)
+  if (auto status = RunDense(step, weights_.classifier[0], pooled_, spare_); status != DeviceStatus::kOk)
     return status;
-  const Buffer logits = answers_.Part(layout_.logits, Floats(rows, layout_.labels));
-  if (auto status = RunDense(step, classifier_[1], spare_, logits); status != DeviceStatus::kOk)
+  const Buffer logits = answers_.Part(layout_.logits, FloatBytes(rows, layout_.labels));
+  if (auto status = RunDense(step, weights_.classifier[1], spare_, logits); status != DeviceStatus::kOk)
     return status;
   return CopyOut(step, layout_.logits, rows, layout_.labels);
 }
@@ -237,8 +149,8 @@ DeviceStatus CudaHeads::EmbedAll(const Step& step) {
   if (config_.colbert_head) {
     const GemmCall call{{tokens, hidden, hidden, type_, GemmBias::kThere},
                         states,
-                        colbert_,
-                        colbert_bias_,
+                        weights_.colbert,
+                        weights_.colbert_bias,
                         colbert_states_,
                         step.encoder.workspace()};
     if (auto status = device_.EnqueueGemm(step.stream, call); status != DeviceStatus::kOk) return status;
@@ -251,7 +163,7 @@ DeviceStatus CudaHeads::EmbedAll(const Step& step) {
   const Buffer tiles = step.staging.tiles(step.block), starts = step.staging.cu_seqlens(step.block),
                work = step.staging.rows(step.block);
   const auto batch_tokens = static_cast<int32_t>(step.batch.num_tokens());
-  const Buffer out = answers_.Part(layout_.token_vectors, Floats(batch_tokens, hidden));
+  const Buffer out = answers_.Part(layout_.token_vectors, FloatBytes(batch_tokens, hidden));
   args.tile_map = tiles.as<QueryTile>();
   args.cu_seqlens = starts.as<int32_t>();
   args.work = work.as<RowWork>();
@@ -266,15 +178,16 @@ DeviceStatus CudaHeads::EmbedAll(const Step& step) {
 
 DeviceStatus CudaHeads::Sparse(const Step& step) {
   const auto tokens = static_cast<int32_t>(step.batch.num_tokens());
-  const Buffer out = answers_.Part(layout_.weights, Floats(tokens, 1));
+  const Buffer out = answers_.Part(layout_.weights, FloatBytes(tokens, 1));
   const TokenWeightsArgs args{type_,
                               tokens,
                               config_.hidden,
                               step.encoder.states().as<Bits16>(),
-                              sparse_.weight.as<float>(),
-                              sparse_.bias.as<float>(),
+                              weights_.sparse.weight.as<float>(),
+                              weights_.sparse.bias.as<float>(),
                               out.as<float>()};
-  Launch launch{"token_weights", {step.encoder.states(), sparse_.weight, sparse_.bias}, {out}};
+  Launch launch{
+      "token_weights", {step.encoder.states(), weights_.sparse.weight, weights_.sparse.bias}, {out}};
   launch.grid.x = static_cast<uint32_t>(tokens);
   launch.body = [args](Stream native) { LaunchTokenWeights(native, args); };
   if (auto status = device_.EnqueueKernel(step.stream, launch); status != DeviceStatus::kOk) return status;
@@ -295,43 +208,6 @@ DeviceStatus CudaHeads::Run(StreamId stream, const CudaEncoder& encoder, const S
   then(Asks(batch, Task::kEmbedAll), [&] { return EmbedAll(step); });
   then(Asks(batch, Task::kSparse), [&] { return Sparse(step); });
   return status;
-}
-
-std::vector<RowAnswer> CudaHeads::Read(const PackedBatch& batch, std::span<const std::byte> pinned) const {
-  std::vector<RowAnswer> answers(batch.num_rows());
-  for (size_t row = 0; row < answers.size(); ++row) {
-    const RowTask& task = batch.rows[row];
-    const auto index = static_cast<int64_t>(row);
-    const int32_t begin = batch.cu_seqlens[row], tokens = batch.cu_seqlens[row + 1] - begin;
-    std::vector<float>& values = answers[row].values;
-    switch (task.task) {
-      case Task::kEmbed: {
-        const int32_t kept = task.dimensions > 0 ? task.dimensions : layout_.embed_size;
-        const auto vector = FloatsAt(pinned, layout_.vectors, index * layout_.embed_size, kept);
-        values.assign(vector.begin(), vector.end());
-        break;
-      }
-      case Task::kClassify: {
-        const auto logits = FloatsAt(pinned, layout_.logits, index * layout_.labels, layout_.labels);
-        values.assign(logits.begin(), logits.end());
-        break;
-      }
-      case Task::kEmbedAll: {
-        const int32_t kept = task.dimensions > 0 ? task.dimensions : layout_.token_size;
-        values.reserve(static_cast<size_t>(tokens) * static_cast<size_t>(kept));
-        for (int64_t t = begin; t < begin + tokens; ++t) {
-          const auto vector = FloatsAt(pinned, layout_.token_vectors, t * layout_.token_size, kept);
-          values.insert(values.end(), vector.begin(), vector.end());
-        }
-        break;
-      }
-      case Task::kSparse:
-        answers[row] = SparseRow(batch.ids.subspan(static_cast<size_t>(begin), static_cast<size_t>(tokens)),
-                                 FloatsAt(pinned, layout_.weights, begin, tokens));
-        break;
-    }
-  }
-  return answers;
 }
 
 }  // namespace trellis::engine::cuda

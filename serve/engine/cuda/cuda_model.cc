@@ -15,7 +15,7 @@ class CudaModel : public Forward {
  public:
   CudaModel(Device& device, const ModelConfig& config) : config_(config), memory_(device) {}
 
-  absl::Status Load(Device& device, StreamId stream, const Weights& weights, const cpu::HeadWeights& beside,
+  absl::Status Load(Device& device, StreamId stream, const Weights& weights, const HeadWeights& beside,
                     CudaModelOptions options) {
     options.max_batch_tokens = std::max(options.max_batch_tokens, config_.max_row_tokens);
     WeightUpload upload(device, stream, options.type, memory_);
@@ -67,7 +67,7 @@ class CudaModel : public Forward {
 
 absl::StatusOr<std::unique_ptr<Forward>> LoadCudaModel(Device& device, StreamId stream,
                                                        const ModelConfig& config, const Weights& weights,
-                                                       const cpu::HeadWeights& beside,
+                                                       const HeadWeights& beside,
                                                        const CudaModelOptions& options) {
   auto model = std::make_unique<CudaModel>(device, config);
   if (auto status = model->Load(device, stream, weights, beside, options); !status.ok()) return status;

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "serve/engine/cpu/heads.h"
+#include "serve/engine/checkpoint.h"
 #include "serve/engine/cuda/cuda_encoder.h"
 #include "serve/engine/cuda/forward.h"
 #include "serve/engine/model_config.h"
@@ -17,7 +17,7 @@ namespace trellis::engine::cuda {
 // memory.
 absl::StatusOr<std::unique_ptr<Forward>> LoadCudaModel(Device& device, StreamId stream,
                                                        const ModelConfig& config, const Weights& weights,
-                                                       const cpu::HeadWeights& beside,
+                                                       const HeadWeights& beside,
                                                        const CudaModelOptions& options);
 
 }  // namespace trellis::engine::cuda
