@@ -1,7 +1,7 @@
 # The CUDA engine without its kernels (cuda_kernels.cmake): what needs no GPU and no toolkit; the GPU that is none, for the
 # tests; and with TRELLIS_CUDA the real one, by the runtime, which g++ compiles.
 file(GLOB sources CONFIGURE_DEPENDS engine/cuda/*.cc)
-list(FILTER sources EXCLUDE REGEX "/cuda_device\\.cc$")
+list(FILTER sources EXCLUDE REGEX "/(cuda_device|open_engine|open_no_engine)\\.cc$")
 add_library(trellis_cuda STATIC ${sources})
 target_include_directories(trellis_cuda PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(trellis_cuda PUBLIC trellis_engine absl::inlined_vector
@@ -18,4 +18,14 @@ if(TRELLIS_CUDA)
   target_include_directories(trellis_cuda_device SYSTEM PRIVATE ${TRELLIS_CUDA_TOOLKIT}/include)
   target_link_libraries(trellis_cuda_device PUBLIC trellis_cuda
     PRIVATE ${TRELLIS_CUDA_TOOLKIT}/lib/libcudart_static.a absl::strings Threads::Threads ${CMAKE_DL_LIBS} rt)
+endif()
+
+# What a program links for OpenCudaEngine: the engine, or what says that there is none.
+if(TRELLIS_CUDA)
+  add_library(trellis_gpu STATIC engine/cuda/open_engine.cc)
+  target_link_libraries(trellis_gpu PUBLIC trellis_cuda PRIVATE trellis_cuda_device trellis_cuda_kernels)
+  target_compile_definitions(trellis_gpu INTERFACE TRELLIS_CUDA)
+else()
+  add_library(trellis_gpu STATIC engine/cuda/open_no_engine.cc)
+  target_link_libraries(trellis_gpu PUBLIC trellis_cuda PRIVATE absl::strings)
 endif()

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "serve/engine/cuda/cublaslt.h"
+#include "serve/engine/cuda/devices_found.h"
 
 namespace trellis::engine::cuda {
 namespace {
@@ -81,8 +82,11 @@ size_t FreeBytesNow() {
 
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(std::unique_ptr<CublasLt> gemms) : gemms_(std::move(gemms)) {}
+  CudaDevice(std::unique_ptr<CublasLt> gemms, int architecture)
+      : architecture_(architecture), gemms_(std::move(gemms)) {}
   ~CudaDevice() override;
+
+  int architecture() const override { return architecture_; }
 
   DeviceStatus Allocate(size_t bytes, Buffer* out) override;
   DeviceStatus AllocatePinned(size_t bytes, Buffer* out) override;
@@ -133,6 +137,7 @@ class CudaDevice : public Device {
   };
   DeviceStatus Keep(cudaError_t error, void* data, size_t bytes, Kind kind, Buffer* out);
 
+  const int architecture_;
   std::unique_ptr<CublasLt> gemms_;
   std::map<void*, Kind> memory_;
   Handles<StreamId, cudaStream_t> streams_;
@@ -234,25 +239,29 @@ DeviceStatus CudaDevice::Instantiate(GraphId graph, ExecId* out) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Device>> OpenCudaDevice(int ordinal, const std::string& cublaslt) {
-  const std::string place = absl::StrCat("cuda:", ordinal, ": ");
-  const char* const instead = "; without a GPU, --engine cpu:FOLDER runs the model on the processor";
-  int devices = 0;
-  if (const cudaError_t error = cudaGetDeviceCount(&devices); error != cudaSuccess) {
-    return absl::NotFoundError(absl::StrCat(place, cudaGetErrorString(error), instead));
+  DevicesFound found;
+  found.runtime = CUDART_VERSION;
+  const auto ask = [&found](cudaError_t error) {
+    if (Checked(error) != DeviceStatus::kOk && found.error.empty()) found.error = cudaGetErrorString(error);
+    return error == cudaSuccess;
+  };
+  (void)cudaDriverGetVersion(&found.driver);  // asks no GPU, and says 0 where there is no driver
+  if (ask(cudaGetDeviceCount(&found.devices)) && ordinal >= 0 && ordinal < found.devices &&
+      ask(cudaSetDevice(ordinal))) {
+    int major = 0, minor = 0;
+    if (ask(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal)) &&
+        ask(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal))) {
+      found.architecture = 10 * major + minor;
+    }
   }
-  if (ordinal < 0 || ordinal >= devices) {
-    return absl::NotFoundError(
-        absl::StrCat(place, "expected 0 to ", devices - 1, ", the GPUs there are", instead));
-  }
-  if (const cudaError_t error = cudaSetDevice(ordinal); error != cudaSuccess) {
-    return absl::UnavailableError(absl::StrCat(place, cudaGetErrorString(error), instead));
-  }
+  if (auto status = CheckDevices(ordinal, found); !status.ok()) return status;
   auto gemms = CublasLt::Open(cublaslt);
   if (!gemms.ok()) {
-    return absl::NotFoundError(absl::StrCat(place, std::string(gemms.status().message()),
-                                            "; TRELLIS_CUBLASLT may name the library", instead));
+    return absl::FailedPreconditionError(
+        absl::StrCat("cuda:", ordinal, ": ", std::string(gemms.status().message()),
+                     "; TRELLIS_CUBLASLT may name the library", kWithoutGpu));
   }
-  return std::make_shared<CudaDevice>(*std::move(gemms));
+  return std::make_shared<CudaDevice>(*std::move(gemms), found.architecture);
 }
 
 }  // namespace trellis::engine::cuda

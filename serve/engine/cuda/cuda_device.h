@@ -10,8 +10,8 @@
 
 namespace trellis::engine::cuda {
 
-// On the thread that will make all calls. `cublaslt`: as CublasLt::Open has it. NotFound says what is
-// missing, a GPU, its driver or the library, and how to run without.
+// On the thread that will make all calls. `cublaslt`: as CublasLt::Open has it. FailedPrecondition says what
+// is missing, a driver, the GPU or the library, and how to run without.
 absl::StatusOr<std::shared_ptr<Device>> OpenCudaDevice(int ordinal, const std::string& cublaslt);
 
 }  // namespace trellis::engine::cuda

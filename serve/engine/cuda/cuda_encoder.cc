@@ -37,11 +37,16 @@ absl::StatusOr<std::unique_ptr<CudaEncoder>> CudaEncoder::Load(Device& device, c
   }
   const int head_size = config.hidden / config.heads;
   const AttentionBackend* const attention =
-      ChooseAttention({options.type, config.heads, head_size, config.max_row_tokens, options.architecture},
+      ChooseAttention({options.type, config.heads, head_size, config.max_row_tokens, device.architecture()},
                       options.attention);
   if (attention == nullptr) {
-    return absl::UnimplementedError(absl::StrCat(config.name, ": no attention kernel ", options.attention,
-                                                 " for ", config.heads, " heads of ", head_size));
+    std::string names;
+    for (const AttentionBackend& known : AttentionBackends()) {
+      absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(known.name));
+    }
+    return absl::UnimplementedError(absl::StrCat(config.name, ": attention: \"", options.attention,
+                                                 "\" cannot do ", config.heads, " heads of ", head_size,
+                                                 ", expected one that can of: ", names));
   }
   auto encoder = std::unique_ptr<CudaEncoder>(new CudaEncoder(device, config, options.type, *attention));
   if (auto status = encoder->ReadEmbeddings(weights, upload); !status.ok()) return status;

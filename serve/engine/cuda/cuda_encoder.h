@@ -23,7 +23,6 @@ struct CudaModelOptions {
   HalfType type = HalfType::kBf16;
   int32_t max_batch_tokens = 16384;
   int32_t max_batch_rows = 2048;
-  int architecture = 90;  // of the device: compute capability 9.0 is 90
   std::string attention;  // a backend's name; empty: the first that can
 };
 

@@ -56,6 +56,7 @@ struct Launch {
 class Device {
  public:
   virtual ~Device() = default;
+  virtual int architecture() const = 0;  // compute capability 9.0 is 90
 
   // Memory. None of these during a capture.
   virtual DeviceStatus Allocate(size_t bytes, Buffer* out) = 0;

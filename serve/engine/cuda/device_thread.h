@@ -43,7 +43,9 @@ class DeviceThread {
   // Runs `work` on the device's thread, between batches, and waits for it.
   absl::Status Call(const std::function<absl::Status(Pipeline& pipeline)>& work);
 
-  GraphCounters graph_counters() const { return pipeline_->graphs().counters(); }
+  GraphCounters graph_counters() const { return graph_statistics()->Read(); }
+  // Lives on when this is gone.
+  std::shared_ptr<const GraphStatistics> graph_statistics() const { return pipeline_->graphs().statistics(); }
 
  private:
   explicit DeviceThread(DeviceSetup setup);

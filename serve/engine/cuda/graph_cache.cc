@@ -6,21 +6,17 @@
 namespace trellis::engine::cuda {
 
 GraphCache::GraphCache(Device& device, StreamId stream, const GraphCacheOptions& options, Forward forward)
-    : device_(device), stream_(stream), options_(options), forward_(std::move(forward)) {}
+    : device_(device), stream_(stream), options_(options), forward_(std::move(forward)) {
+  set_max_tokens(options.max_tokens);
+}
 
 GraphCache::~GraphCache() {
   for (auto& [bucket, entry] : entries_) Drop(entry);
 }
 
-GraphCounters GraphCache::counters() const {
-  const std::lock_guard lock(mutex_);
-  return counters_;
-}
-
-template <typename Change>
-void GraphCache::Count(const Change& change) {
-  const std::lock_guard lock(mutex_);
-  change(counters_);
+void GraphCache::set_max_tokens(int32_t tokens) {
+  options_.max_tokens = tokens;
+  statistics_->Count([tokens](GraphCounters& counters) { counters.max_tokens = tokens; });
 }
 
 GraphCache::Outcome GraphCache::Run(Bucket bucket) {
@@ -44,7 +40,7 @@ GraphCache::Outcome GraphCache::Run(Bucket bucket) {
 }
 
 GraphCache::Outcome GraphCache::RunInsteadOfGraph(Bucket bucket, Path path) {
-  Count([](GraphCounters& counters) { ++counters.eager; });
+  statistics_->Count([](GraphCounters& counters) { ++counters.eager; });
   return {forward_(stream_, bucket), path};
 }
 
@@ -54,7 +50,7 @@ bool GraphCache::MayCapture(const Entry& entry) {
 }
 
 DeviceStatus GraphCache::Capture(Bucket bucket, Entry& entry) {
-  while (counters_.graphs >= options_.max_graphs && EvictOne(&entry)) {
+  while (counters().graphs >= options_.max_graphs && EvictOne(&entry)) {
   }
   if (const auto status = device_.BeginCapture(stream_); status != DeviceStatus::kOk) return status;
   const DeviceStatus forward = forward_(stream_, bucket);
@@ -69,7 +65,7 @@ DeviceStatus GraphCache::Capture(Bucket bucket, Entry& entry) {
   entry.exec = exec;
   entry.has_graph = true;
   entry.bytes = device_.ExecBytes(exec);
-  Count([&](GraphCounters& counters) {
+  statistics_->Count([&](GraphCounters& counters) {
     ++counters.captures;
     ++counters.graphs;
     counters.bytes += entry.bytes;
@@ -89,7 +85,7 @@ DeviceStatus GraphCache::InstantiateWithRoom(GraphId graph, ExecId* exec) {
 DeviceStatus GraphCache::Launch(Bucket bucket, Entry& entry) {
   const DeviceStatus status = device_.EnqueueGraph(stream_, entry.exec);
   if (status != DeviceStatus::kOk) return status;
-  Count([bucket](GraphCounters& counters) {
+  statistics_->Count([bucket](GraphCounters& counters) {
     ++counters.replays;
     ++counters.replays_by_bucket[bucket];
   });
@@ -100,14 +96,14 @@ void GraphCache::Fail(Entry& entry) {
   Drop(entry);
   if (entry.failures < std::size(kBackOff)) entry.retry_at = batches_ + kBackOff[entry.failures];
   ++entry.failures;
-  Count([](GraphCounters& counters) { ++counters.failures; });
+  statistics_->Count([](GraphCounters& counters) { ++counters.failures; });
 }
 
 void GraphCache::Drop(Entry& entry) {
   if (!entry.has_graph) return;
   device_.DestroyExec(entry.exec);
   entry.has_graph = false;
-  Count([&entry](GraphCounters& counters) {
+  statistics_->Count([&entry](GraphCounters& counters) {
     --counters.graphs;
     counters.bytes -= entry.bytes;
   });
@@ -121,12 +117,12 @@ bool GraphCache::EvictOne(const Entry* but) {
   }
   if (oldest == nullptr) return false;
   Drop(*oldest);
-  Count([](GraphCounters& counters) { ++counters.evictions; });
+  statistics_->Count([](GraphCounters& counters) { ++counters.evictions; });
   return true;
 }
 
 void GraphCache::MakeRoom(const Entry* but) {
-  while (counters_.bytes > options_.max_bytes && EvictOne(but)) {
+  while (counters().bytes > options_.max_bytes && EvictOne(but)) {
   }
 }
 

@@ -12,7 +12,7 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <mutex>
+#include <memory>
 
 #include "serve/engine/cuda/bucket.h"
 #include "serve/engine/cuda/device.h"
@@ -28,7 +28,7 @@ struct GraphCacheOptions {
   int32_t max_tokens = std::numeric_limits<int32_t>::max();
 };
 
-// On the device's thread, but for counters().
+// On the device's thread, but for counters() and statistics().
 class GraphCache {
  public:
   // Enqueues a bucket's kernels on the stream. What it enqueues depends on the bucket only: it is also what
@@ -53,9 +53,10 @@ class GraphCache {
   // Without a graph whatever the bucket, for measuring; not counted.
   Outcome RunEagerly(Bucket bucket) { return {forward_(stream_, bucket), Path::kEager}; }
 
-  void set_max_tokens(int32_t tokens) { options_.max_tokens = tokens; }
+  void set_max_tokens(int32_t tokens);
   int32_t max_tokens() const { return options_.max_tokens; }
-  GraphCounters counters() const;
+  GraphCounters counters() const { return statistics_->Read(); }
+  std::shared_ptr<const GraphStatistics> statistics() const { return statistics_; }
 
  private:
   struct Entry {
@@ -77,8 +78,6 @@ class GraphCache {
   void Drop(Entry& entry);
   bool EvictOne(const Entry* but);
   void MakeRoom(const Entry* but);
-  template <typename Change>
-  void Count(const Change& change);
 
   Device& device_;
   const StreamId stream_;
@@ -86,8 +85,7 @@ class GraphCache {
   const Forward forward_;
   std::map<Bucket, Entry> entries_;
   int64_t batches_ = 0;
-  mutable std::mutex mutex_;  // of counters_
-  GraphCounters counters_;
+  const std::shared_ptr<GraphStatistics> statistics_ = std::make_shared<GraphStatistics>();
 };
 
 }  // namespace trellis::engine::cuda

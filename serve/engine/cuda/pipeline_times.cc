@@ -42,4 +42,18 @@ absl::StatusOr<ForwardTimes::Duration> PipelineTimes::Fastest(int32_t tokens, Pi
   return fastest;
 }
 
+absl::StatusOr<Inflection> MeasureInflection(DeviceThread& thread, const PipelineTimes::Now& now) {
+  Inflection found;
+  const absl::Status status = thread.Call([&](Pipeline& pipeline) -> absl::Status {
+    PipelineTimes times(pipeline, now);
+    auto searched = FindInflection(times, pipeline.forward().limits().max_batch_tokens);
+    if (!searched.ok()) return searched.status();
+    pipeline.graphs().set_max_tokens(searched->tokens);
+    found = *std::move(searched);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return found;
+}
+
 }  // namespace trellis::engine::cuda

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
+#include "serve/engine/cuda/device_thread.h"
 #include "serve/engine/cuda/inflection.h"
 #include "serve/engine/cuda/pipeline.h"
 
@@ -33,6 +34,10 @@ class PipelineTimes : public ForwardTimes {
   Pipeline& pipeline_;
   const Now now_;
 };
+
+// Finds the inflection point on the device's thread, and has graphs used up to it. Nothing else may be in
+// flight. Unavailable: the device is dead.
+absl::StatusOr<Inflection> MeasureInflection(DeviceThread& thread, const PipelineTimes::Now& now);
 
 }  // namespace trellis::engine::cuda
 

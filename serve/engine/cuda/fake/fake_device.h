@@ -74,6 +74,7 @@ class FakeDevice : public Device {
   size_t live_execs() const;
 
   // --- Device ---
+  int architecture() const override { return 90; }
   DeviceStatus Allocate(size_t bytes, Buffer* out) override;
   DeviceStatus AllocatePinned(size_t bytes, Buffer* out) override;
   DeviceStatus Free(Buffer buffer) override;

@@ -1,4 +1,4 @@
-#include "serve/engine/cuda/warm_up.h"
+#include "serve/engine/cuda/pipeline_times.h"
 
 #include <chrono>
 #include <memory>
@@ -23,12 +23,12 @@ PipelineTimes::Now ClockOf(const std::shared_ptr<FakeDevice>& fake, int64_t laun
 }
 
 // The toy model launches two kernels and a product in what is captured, and one kernel behind it.
-TEST(WarmUp, MeasuresEagerAndReplayedBatches) {
+TEST(MeasureInflection, MeasuresEagerAndReplayedBatches) {
   const auto fake = std::make_shared<FakeDevice>();
   {
     auto thread = DeviceThread::Start(ToySetup(fake));
     ASSERT_TRUE(thread.ok());
-    const auto found = WarmUp(**thread, ClockOf(fake, 4000, 5000));
+    const auto found = MeasureInflection(**thread, ClockOf(fake, 4000, 5000));
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->tokens, 640);        // the bucket of 600, the most that a batch may have
     ASSERT_EQ(found->probes.size(), 5u);  // 64, 128, 256, 512, 640
@@ -44,12 +44,12 @@ TEST(WarmUp, MeasuresEagerAndReplayedBatches) {
   ExpectClean(*fake);
 }
 
-TEST(WarmUp, WithoutGainThereAreNoGraphs) {
+TEST(MeasureInflection, WithoutGainThereAreNoGraphs) {
   const auto fake = std::make_shared<FakeDevice>();
   {
     auto thread = DeviceThread::Start(ToySetup(fake));
     ASSERT_TRUE(thread.ok());
-    const auto found = WarmUp(**thread, ClockOf(fake, 1000, 5000));
+    const auto found = MeasureInflection(**thread, ClockOf(fake, 1000, 5000));
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->tokens, 0);
     const int64_t replays = (*thread)->graph_counters().replays;
@@ -59,13 +59,13 @@ TEST(WarmUp, WithoutGainThereAreNoGraphs) {
   ExpectClean(*fake);
 }
 
-TEST(WarmUp, WhereNoGraphCanBeMadeThereIsNone) {
+TEST(MeasureInflection, WhereNoGraphCanBeMadeThereIsNone) {
   const auto fake = std::make_shared<FakeDevice>();
   {
     auto thread = DeviceThread::Start(ToySetup(fake));
     ASSERT_TRUE(thread.ok());
     fake->Fail(FakeCall::kInstantiate, DeviceStatus::kInvalid, 1, 1000);
-    const auto found = WarmUp(**thread, ClockOf(fake, 4000, 5000));
+    const auto found = MeasureInflection(**thread, ClockOf(fake, 4000, 5000));
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->tokens, 0);
     EXPECT_TRUE(RunToy(**thread, ToyRows::Of({100})).ok());
@@ -73,12 +73,13 @@ TEST(WarmUp, WhereNoGraphCanBeMadeThereIsNone) {
   ExpectClean(*fake);
 }
 
-TEST(WarmUp, ADeadDeviceIsSaid) {
+TEST(MeasureInflection, ADeadDeviceIsSaid) {
   const auto fake = std::make_shared<FakeDevice>();
   auto thread = DeviceThread::Start(ToySetup(fake));
   ASSERT_TRUE(thread.ok());
   fake->Fail(FakeCall::kExecution, DeviceStatus::kLaunchFailed, 40);
-  EXPECT_EQ(WarmUp(**thread, ClockOf(fake, 4000, 5000)).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(MeasureInflection(**thread, ClockOf(fake, 4000, 5000)).status().code(),
+            absl::StatusCode::kUnavailable);
   EXPECT_EQ(RunToy(**thread, ToyRows::Of({100})).code(), absl::StatusCode::kUnavailable);
 }
 

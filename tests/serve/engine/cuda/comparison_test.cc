@@ -1,0 +1,80 @@
+// The measure, by vectors whose distance is known; whole engines are in warm_up_test.cc.
+#include "serve/engine/cuda/comparison.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "serve/engine/synthetic/synthetic_engine.h"
+
+namespace trellis::engine::cuda {
+namespace {
+
+using Floats = std::vector<float>;
+using Ids = std::vector<int32_t>;
+
+double Distance(Task task, const Floats& a, const Floats& b, const Ids& ids_a = {}, const Ids& ids_b = {}) {
+  return DistanceOf(task, {absl::StatusCode::kOk, a, ids_a}, {absl::StatusCode::kOk, b, ids_b});
+}
+
+TEST(DistanceOf, VectorsByTheirAngle) {
+  EXPECT_NEAR(Distance(Task::kEmbed, {3, 4}, {3, 4}), 0, 1e-15);
+  EXPECT_NEAR(Distance(Task::kEmbed, {6, 8}, {3, 4}), 0, 1e-15);  // the length is not looked at
+  EXPECT_NEAR(Distance(Task::kEmbed, {1, 0}, {0, 2}), 1, 1e-15);
+  EXPECT_NEAR(Distance(Task::kEmbedAll, {1, 1}, {-1, -1}), 2, 1e-15);
+  EXPECT_NEAR(Distance(Task::kEmbed, {4, 3}, {3, 4}), 1 - 24.0 / 25, 1e-15);
+  EXPECT_TRUE(std::isnan(Distance(Task::kEmbed, {0, 0}, {3, 4})));
+}
+
+TEST(DistanceOf, LogitsByTheirDifference) {
+  // |a - b|^2 / 2 |b|^2.
+  EXPECT_NEAR(Distance(Task::kClassify, {4, 3}, {3, 4}), 2.0 / 50, 1e-15);
+  EXPECT_NEAR(Distance(Task::kClassify, {-8}, {8}), 2, 1e-15);  // one logit has no angle
+  // Shorter than 1: as if it were 1.
+  EXPECT_NEAR(Distance(Task::kClassify, {0.25f}, {0}), 1.0 / 32, 1e-15);
+}
+
+TEST(DistanceOf, TokenWeightsById) {
+  EXPECT_NEAR(Distance(Task::kSparse, {1, 2}, {1, 2}, {5, 9}, {5, 9}), 0, 1e-15);
+  EXPECT_NEAR(Distance(Task::kSparse, {1, 2}, {1, 2}, {5, 9}, {5, 8}), 8.0 / 10, 1e-15);
+  // One that only one of the two has counts as 0 in the other.
+  EXPECT_NEAR(Distance(Task::kSparse, {3}, {3, 0.5f}, {7}, {7, 8}), 0.25 / (2 * 9.25), 1e-15);
+  EXPECT_NEAR(Distance(Task::kSparse, {}, {}), 0, 1e-15);
+}
+
+TEST(CheckDifference, TheLimitAndWhatIsNoNumber) {
+  Difference worst{1e-3, Task::kClassify, 2, 9, 33, 1};
+  EXPECT_TRUE(CheckDifference(worst).ok());
+  for (const double distance : {1.1e-3, std::numeric_limits<double>::quiet_NaN()}) {
+    worst.distance = distance;
+    const absl::Status status = CheckDifference(worst);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_NE(std::string(status.message()).find("row 3 of 9 (33 tokens, classify, second run): distance "),
+              std::string::npos)
+        << status;
+    EXPECT_NE(std::string(status.message()).find("expected at most 0.001"), std::string::npos) << status;
+  }
+}
+
+// The synthetic engine answers by what a row's ids are.
+TEST(CompareEngines, TheSameEngineIsNoDistanceAway) {
+  auto engine = MakeSyntheticEngine("max_row_tokens=20,max_batch_tokens=30,depth=1");
+  auto reference = MakeSyntheticEngine("max_row_tokens=20,max_batch_tokens=30,depth=1");
+  ASSERT_TRUE(engine.ok() && reference.ok());
+  const int32_t lengths[] = {1, 16, 20, 64};  // the last is cut to 20, and is there already
+  const auto worst = CompareEngines(**engine, **reference, lengths);
+  ASSERT_TRUE(worst.ok()) << worst.status();
+  EXPECT_NEAR(worst->distance, 0, 1e-12);
+}
+
+TEST(CompareEngines, ABatchThatFailsIsSaid) {
+  auto engine = MakeSyntheticEngine("fail_step=5,depth=1");
+  auto reference = MakeSyntheticEngine("depth=1");
+  ASSERT_TRUE(engine.ok() && reference.ok());
+  const int32_t lengths[] = {1, 16};
+  EXPECT_FALSE(CompareEngines(**engine, **reference, lengths).ok());
+}
+
+}  // namespace
+}  // namespace trellis::engine::cuda
