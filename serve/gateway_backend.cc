@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <future>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "serve/gateway/metrics_requests.h"
 #include "serve/gateway/metrics_tei.h"
 #include "serve/gateway_log.h"
+#include "serve/graph_metrics.h"
 #include "serve/server/metrics_recorder.h"
 #include "serve/server/options.h"
 #include "serve/server/server.h"
@@ -27,13 +30,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-std::string EngineChoice(const GatewayFlags& flags) {
+absl::StatusOr<std::string> EngineChoice(const GatewayFlags& flags) {
   if (!flags.engine.empty()) return flags.engine;
-  std::string dtype = flags.dtype;
-  if (dtype == "float32") dtype = "f32";
-  if (dtype == "bfloat16") dtype = "bf16";
-  return absl::StrCat("cpu:", flags.model, ",dtype=", dtype,
-                      flags.threads > 0 ? absl::StrCat(",threads=", flags.threads) : "");
+  return ChoiceOf({flags.model, flags.device, flags.dtype, flags.threads});
 }
 
 class LocalBackend final : public Backend {
@@ -41,17 +40,28 @@ class LocalBackend final : public Backend {
   LocalBackend(ChosenEngine chosen, const std::string& dtype, const server::ServerOptions& options)
       : name_(chosen.name),
         engine_(std::move(chosen.engine)),
+        engine_warm_up_(std::move(chosen.warm_up)),
         options_(options),
-        metrics_({TRELLIS_VERSION, name_, engine_->limits().model, dtype}) {}
+        metrics_({TRELLIS_VERSION, name_, engine_->limits().model, dtype}) {
+    if (chosen.graphs != nullptr) graphs_.emplace(std::move(chosen.graphs));
+  }
 
   gateway::Replica& replica() override { return replica_; }
   gateway::RequestObserver* observer() override { return nullptr; }
   prometheus::Registry& registry() override { return *metrics_.registry(); }
-  std::string MetricsText() const override { return gateway::MetricsText(*metrics_.registry()); }
+  std::string MetricsText() const override {
+    return gateway::MetricsText(*metrics_.registry()) + (graphs_ ? gateway::MetricsText(*graphs_) : "");
+  }
   const std::string& compute_type() const override { return name_; }
 
   absl::StatusOr<std::optional<int>> WarmUp(const StopSignals& signals) override {
-    auto warm = std::async(std::launch::async, [&] {
+    using Warm = absl::StatusOr<std::unique_ptr<server::Server>>;
+    auto warm = std::async(std::launch::async, [&]() -> Warm {
+      if (engine_warm_up_ != nullptr) {
+        const auto found = engine_warm_up_();
+        if (!found.ok()) return found.status();
+        Log(absl::StrCat("warm: ", *found));
+      }
       return server::Server::Create(std::move(engine_), options_, &tei_metrics_);
     });
     while (warm.wait_for(milliseconds(0)) != std::future_status::ready) {
@@ -60,7 +70,7 @@ class LocalBackend final : public Backend {
         std::_Exit(0);  // the engine is at work and cannot be interrupted
       }
     }
-    absl::StatusOr<std::unique_ptr<server::Server>> created = warm.get();
+    Warm created = warm.get();
     if (!created.ok()) return created.status();
     server_ = *std::move(created);
     // A chunk must fit a queue that bulk requests may not fill.
@@ -80,6 +90,8 @@ class LocalBackend final : public Backend {
  private:
   const std::string name_;
   std::unique_ptr<engine::Engine> engine_;
+  const std::function<absl::StatusOr<std::string>()> engine_warm_up_;  // null: none
+  std::optional<GraphMetrics> graphs_;
   const server::ServerOptions options_;
   server::MetricsRecorder metrics_;
   gateway::TeiBatchMetrics tei_metrics_{*metrics_.registry(), metrics_};
@@ -144,10 +156,13 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const GatewayFlags& flags,
                                                    ", expected at least the ", folder.max_tokens,
                                                    " tokens of the longest input"));
   }
-  absl::StatusOr<ChosenEngine> chosen = MakeEngine(EngineChoice(flags));
+  const absl::StatusOr<std::string> choice = EngineChoice(flags);
+  if (!choice.ok()) return choice.status();
+  absl::StatusOr<ChosenEngine> chosen = MakeEngine(*choice);
   if (!chosen.ok()) {
     return absl::Status(chosen.status().code(),
-                        absl::StrCat("--engine: ", std::string(chosen.status().message())));
+                        absl::StrCat(flags.device.empty() ? "--engine: " : "--device: ",
+                                     std::string(chosen.status().message())));
   }
   if (chosen->engine->limits().vocab_size < folder.tokenizer.vocab().size()) {
     return absl::InvalidArgumentError(absl::StrCat("--engine: ", chosen->engine->limits().vocab_size,

@@ -96,11 +96,14 @@ void AddBackendOptions(Options options, GatewayFlags& flags) {
 }
 
 void AddEngineOptions(Options options, GatewayFlags& flags) {
-  options.AddPlain(
-      "--engine", flags.engine,
-      "what computes: NAME[:settings], as in trellis-server; without it the CPU engine on --model");
-  options.Add("--dtype", flags.dtype, "numbers to compute with; auto: the fastest that keeps rankings")
-      ->check(CLI::IsMember({"auto", "f32", "bf16", "int8", "float32", "bfloat16"}));
+  options.AddPlain("--engine", flags.engine,
+                   "what computes: NAME[:settings], as in trellis-server; without it --model on --device");
+  options.AddPlain("--device", flags.device,
+                   "where --model runs: cpu, or cuda or cuda:N, the GPU of that number; else cpu");
+  options
+      .Add("--dtype", flags.dtype,
+           "numbers to compute with; auto: on a GPU bf16, else the fastest that keeps rankings")
+      ->check(CLI::IsMember({"auto", "f32", "bf16", "fp16", "int8", "float32", "bfloat16", "float16"}));
   options.Add("--threads", flags.threads, "threads that compute; 0: one a core")->check(CLI::Range(0, 1024));
   options
       .Add("--max-batch-tokens", flags.server.max_batch_tokens,
@@ -190,6 +193,9 @@ ParsedGatewayFlags ParseGatewayFlags(int argc, char** argv) {
     app.parse(argc, argv);
     if (!flags.backends.empty() && !flags.engine.empty())
       throw CLI::ValidationError("--backend", "given beside --engine, expected one of them");
+    if (!flags.device.empty() && !(flags.engine.empty() && flags.backends.empty()))
+      throw CLI::ValidationError("--device",
+                                 "given beside --engine or --backend, which say where by themselves");
     // Each would count as a replica of its own, and they would be lost together.
     const std::set<std::string> different(flags.backends.begin(), flags.backends.end());
     if (different.size() < flags.backends.size())

@@ -19,6 +19,7 @@ struct GatewayFlags {
   std::string model;
   std::string engine;                 // empty: cpu on the model's folder
   std::vector<std::string> backends;  // trellis-servers, instead of an engine here
+  std::string device;                 // empty: cpu
   std::string dtype = "auto";
   int threads = 0;
   std::vector<std::string> served_model_names;

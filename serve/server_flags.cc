@@ -32,6 +32,7 @@ ParsedFlags ParseServerFlags(int argc, char** argv) {
   ServerFlags flags;
   int64_t max_wait_us = flags.options.max_wait.count();
   int64_t drain_seconds = flags.drain.count();
+  ModelOnDevice model;
   constexpr int64_t kLongest = 24 * 3600;
 
   CLI::App app("Batching inference server: token ids in, embeddings out, over gRPC (trellis.v1).",
@@ -43,7 +44,16 @@ ParsedFlags ParseServerFlags(int argc, char** argv) {
   add("--listen", flags.listen, "host:port of gRPC; port 0 takes a free one and says which")
       ->check(AddressFault);
   add("--engine", flags.engine,
-      "what computes, and its settings: NAME[:settings], as in cpu:FOLDER,dtype=bf16 (known: " + KnownEngines() + ")");
+      "what computes, and its settings: NAME[:settings], as in cpu:FOLDER,dtype=bf16 (known: " +
+          KnownEngines() + ")");
+  app.add_option("--model", model.folder, "folder of a model to compute, on --device; instead of --engine")
+      ->envname(EnvironmentName("--model"));
+  app.add_option("--device", model.device,
+                 "where --model runs: cpu, or cuda or cuda:N, the GPU of that number; else cpu")
+      ->envname(EnvironmentName("--device"));
+  add("--dtype", model.dtype,
+      "numbers that --model is computed with; auto: on a GPU bf16, else the fastest that keeps rankings")
+      ->check(CLI::IsMember({"auto", "f32", "bf16", "fp16", "int8", "float32", "bfloat16", "float16"}));
   add("--max-batch-tokens", flags.options.max_batch_tokens,
       "tokens in a batch; 0: what runs in about 50 ms, found at the start")
       ->check(CLI::Range(0, std::numeric_limits<int32_t>::max()));
@@ -81,6 +91,20 @@ ParsedFlags ParseServerFlags(int argc, char** argv) {
       "when a second signal cut the end short.");
   try {
     app.parse(argc, argv);
+    if (!model.folder.empty()) {
+      if (app.count("--engine") > 0)
+        throw CLI::ValidationError("--model", "given beside --engine, expected one of them");
+      const auto choice = ChoiceOf(model);
+      if (!choice.ok()) throw CLI::ValidationError(std::string(choice.status().message()));
+      flags.engine = *choice;
+      flags.engine_flag = "--model";
+    } else if (!model.device.empty()) {
+      throw CLI::ValidationError(
+          "--device", "'" + model.device +
+                          "', expected --model FOLDER beside it, or --engine cuda:FOLDER,device=N alone");
+    } else if (app.count("--dtype") > 0) {
+      throw CLI::ValidationError("--dtype", "given without --model, expected as a setting of --engine");
+    }
   } catch (const CLI::ParseError& error) {  // --help and --version too
     const bool wanted = dynamic_cast<const CLI::Success*>(&error) != nullptr;
     app.exit(error, std::cout, std::cerr);

@@ -18,7 +18,8 @@ inline constexpr int kWrongUsage = 2;  // what was asked for is not understood
 
 struct ServerFlags {
   std::string listen = "127.0.0.1:50051";
-  std::string engine = "synthetic";
+  std::string engine = "synthetic";      // as MakeEngine takes it, whatever flags said so
+  std::string engine_flag = "--engine";  // the one to name in errors
   server::ServerOptions options;
   std::chrono::seconds drain{30};
   std::string metrics_listen;     // empty: none

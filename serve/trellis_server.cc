@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "serve/engine_choice.h"
+#include "serve/graph_metrics.h"
 #include "serve/server/grpc_connections.h"
 #include "serve/server/grpc_limits.h"
 #include "serve/server/grpc_listener.h"
@@ -105,10 +106,11 @@ int Serve(server::Server& server, server::GrpcListener& listener, const StopSign
 
 int Run(const ServerFlags& flags, const StopSignals& signals) {
   absl::StatusOr<ChosenEngine> chosen = MakeEngine(flags.engine);
-  if (!chosen.ok()) return Fail("--engine", chosen.status());
+  if (!chosen.ok()) return Fail(flags.engine_flag, chosen.status());
   // What cannot work is said before a port is open that others may see.
   const engine::EngineLimits& engine_limits = chosen->engine->limits();
-  if (auto status = server::CheckEngineLimits(engine_limits); !status.ok()) return Fail("--engine", status);
+  if (auto status = server::CheckEngineLimits(engine_limits); !status.ok())
+    return Fail(flags.engine_flag, status);
   if (auto status = server::CheckOptions(flags.options, engine_limits); !status.ok()) {
     return Fail("options", status);
   }
@@ -124,7 +126,8 @@ int Run(const ServerFlags& flags, const StopSignals& signals) {
     if (!listening.ok()) return Fail("--metrics-listen", listening.status());
     // Never destroyed: its web server takes two seconds to stop, and until then a last scrape may see the
     // drain.
-    static const server::MetricsEndpoint* const endpoint = listening->release();
+    static server::MetricsEndpoint* const endpoint = listening->release();
+    if (chosen->graphs != nullptr) endpoint->Add(std::make_shared<GraphMetrics>(chosen->graphs));
     Log(absl::StrCat("metrics on ", WithPort(flags.metrics_listen, endpoint->port())));
   }
   // Declared before the listener, whose calls use it, and so destroyed after.
@@ -134,7 +137,13 @@ int Run(const ServerFlags& flags, const StopSignals& signals) {
   server::GrpcListener& listener = **listening;
   Log(absl::StrCat("listening on ", WithPort(flags.listen, listener.port())));
 
-  std::future<absl::StatusOr<std::unique_ptr<server::Server>>> warm = std::async(std::launch::async, [&] {
+  using Warm = absl::StatusOr<std::unique_ptr<server::Server>>;
+  std::future<Warm> warm = std::async(std::launch::async, [&]() -> Warm {
+    if (chosen->warm_up != nullptr) {
+      const auto found = chosen->warm_up();
+      if (!found.ok()) return found.status();
+      Log(absl::StrCat("warm: ", *found));
+    }
     return server::Server::Create(std::move(chosen->engine), flags.options, &metrics);
   });
   while (warm.wait_for(milliseconds(0)) != std::future_status::ready) {
@@ -143,7 +152,7 @@ int Run(const ServerFlags& flags, const StopSignals& signals) {
       std::_Exit(0);  // the engine is at work and cannot be interrupted
     }
   }
-  absl::StatusOr<std::unique_ptr<server::Server>> created = warm.get();
+  Warm created = warm.get();
   if (!created.ok()) return Fail("start", created.status());
   server = *std::move(created);
   listener.Open(*server);

@@ -34,8 +34,12 @@ target_link_libraries(trellis_face
   PRIVATE ${TRELLIS_GRPC_REFLECTION} prometheus-cpp::pull absl::strings Threads::Threads)
 target_compile_definitions(trellis_face PRIVATE TRELLIS_VERSION="${PROJECT_VERSION}")
 
+# What both programs are made of, of the files beside their roots.
+add_library(trellis_program STATIC engine_choice.cc graph_metrics.cc)
+target_link_libraries(trellis_program PUBLIC trellis_engine trellis_gpu prometheus-cpp::core PRIVATE absl::strings)
+
 # The program, which is its root and the files beside it that are named here.
-add_executable(trellis_server trellis_server.cc engine_choice.cc server_flags.cc)
+add_executable(trellis_server trellis_server.cc server_flags.cc)
 set_target_properties(trellis_server PROPERTIES OUTPUT_NAME trellis-server)
 target_compile_definitions(trellis_server PRIVATE TRELLIS_VERSION="${PROJECT_VERSION}")
-target_link_libraries(trellis_server PRIVATE trellis_face CLI11::CLI11 absl::strings Threads::Threads)
+target_link_libraries(trellis_server PRIVATE trellis_program trellis_face CLI11::CLI11 absl::strings Threads::Threads)

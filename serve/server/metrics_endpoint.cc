@@ -59,7 +59,6 @@ absl::StatusOr<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Listen(
   absl::StatusOr<std::string> numeric = NumericAddress(address);
   if (!numeric.ok()) return std::move(numeric).status();
   std::unique_ptr<MetricsEndpoint> endpoint(new MetricsEndpoint);
-  endpoint->metrics_ = std::move(metrics);
   try {
     endpoint->exposer_ = std::make_unique<prometheus::Exposer>(
         std::vector<std::string>{"listening_ports", *numeric, "num_threads", kThreads, "request_timeout_ms",
@@ -71,11 +70,16 @@ absl::StatusOr<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Listen(
                                   "expected an IPv4 address"
                                 : ""));
   }
-  endpoint->exposer_->RegisterCollectable(endpoint->metrics_);
+  endpoint->Add(std::move(metrics));
   endpoint->port_ = endpoint->exposer_->GetListeningPorts().at(0);
   return endpoint;
 }
 
 MetricsEndpoint::~MetricsEndpoint() = default;
+
+void MetricsEndpoint::Add(std::shared_ptr<prometheus::Collectable> metrics) {
+  exposer_->RegisterCollectable(metrics);
+  metrics_.push_back(std::move(metrics));
+}
 
 }  // namespace trellis::server

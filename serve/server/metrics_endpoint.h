@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "prometheus/collectable.h"
@@ -22,12 +23,15 @@ class MetricsEndpoint {
       const std::string& address, std::shared_ptr<prometheus::Collectable> metrics);
   ~MetricsEndpoint();
 
+  // Series to be served beside the others; none of their names may be among those.
+  void Add(std::shared_ptr<prometheus::Collectable> metrics);
+
   int port() const { return port_; }
 
  private:
   MetricsEndpoint() = default;
 
-  std::shared_ptr<prometheus::Collectable> metrics_;
+  std::vector<std::shared_ptr<prometheus::Collectable>> metrics_;  // the exposer keeps none of them alive
   std::unique_ptr<prometheus::Exposer> exposer_;
   int port_ = 0;
 };

@@ -106,6 +106,14 @@ TEST(GatewayProgram, WrongUsageEndsIt) {
   expect_of_variable("TRELLIS_TLS_CERT=", "TRELLIS_TLS_CERT: empty");
   expect(Arguments("tiny-bert", {"--shield", "perhaps"}), "\"perhaps\", expected true or false", 2);
   expect(Arguments("tiny-bert", {"--grpc-port", "70000"}), "--grpc-port", 2);
+  const std::string model = testing::TinyModel("tiny-bert");
+  expect({"--model", model, "--device", "gpu"}, "--device: 'gpu', expected cpu, cuda or cuda:N", 2);
+  expect({"--model", model, "--device", "cuda", "--dtype", "float32"},
+         "--dtype: float32, expected auto, bf16 or fp16 with --device cuda", 2);
+  expect({"--model", model, "--device", "cpu", "--engine", "synthetic"},
+         "--device: given beside --engine or --backend", 2);
+  // More than any machine has, so it is missing with CUDA and without.
+  expect({"--model", model, "--device", "cuda:1023"}, "--device: cuda:1023: ", 1);
   expect({"--help"}, "TRELLIS_MAX_BATCH_TOKENS", 0);
 }
 

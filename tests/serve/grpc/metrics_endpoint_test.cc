@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "prometheus/gauge.h"
+#include "prometheus/registry.h"
 #include "serve/server/metrics_recorder.h"
 #include "tests/serve/grpc/metrics_text.h"
 #include "tests/serve/grpc/raw_http2.h"
@@ -36,6 +38,18 @@ TEST(MetricsEndpoint, IdleConnectionsDoNotKeepAScrapeOut) {
   ScrapeMetrics((*endpoint)->port());
   // It was not only when they had timed out that there was a turn for it.
   for (const auto& connection : idle) EXPECT_TRUE(connection->IsOpen());
+}
+
+TEST(MetricsEndpoint, SeriesThatAreAddedAreServedBesideTheOthers) {
+  MetricsRecorder metrics({"1.2.3", "synthetic", "m"});
+  auto endpoint = MetricsEndpoint::Listen("127.0.0.1:0", metrics.registry());
+  ASSERT_TRUE(endpoint.ok()) << endpoint.status();
+  auto more = std::make_shared<prometheus::Registry>();
+  prometheus::BuildGauge().Name("one_more").Help("A series.").Register(*more).Add({}).Set(7);
+  (*endpoint)->Add(std::move(more));  // and kept, though nobody else does
+  const Samples samples = ScrapeMetrics((*endpoint)->port());
+  EXPECT_EQ(samples.at("one_more"), 7);
+  EXPECT_EQ(samples.at("trellis_inflight_requests"), 0);
 }
 
 TEST(MetricsEndpoint, AnAddressOfIpv6WorksOrSaysWhatIsExpected) {

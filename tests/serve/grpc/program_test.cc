@@ -184,7 +184,7 @@ TEST(Program, FlagsThatAreWrongAreNamed) {
   EXPECT_EQ(EndOf({"--engine", "synthetic:model=\xff"}, said), 2);
   EXPECT_NE(said.find("not UTF-8"), std::string::npos) << said;
   EXPECT_EQ(EndOf({"--engine", "abacus"}, said), 2);
-  EXPECT_NE(said.find("'abacus', expected one of: cpu, synthetic"), std::string::npos) << said;
+  EXPECT_NE(said.find("'abacus', expected one of: cpu, cuda, synthetic"), std::string::npos) << said;
   EXPECT_EQ(EndOf({"--engine", "synthetic:batch_us=soon"}, said), 2);
   EXPECT_NE(said.find("batch_us"), std::string::npos) << said;
   EXPECT_EQ(EndOf({}, said, {"TRELLIS_DRAIN_SECONDS=x"}), 2);
@@ -201,6 +201,55 @@ TEST(Program, FlagsThatAreWrongAreNamed) {
   const std::string names = said.substr(known + 8, said.find(')', known) - known - 8);
   EXPECT_EQ(EndOf({"--engine", "abacus"}, said), 2);
   EXPECT_NE(said.find("expected one of: " + names), std::string::npos) << names << " but " << said;
+}
+
+// This machine's GPUs, if it has any, are fewer than that.
+constexpr char kNoSuchGpu[] = "cuda:1023";
+
+TEST(Program, AGpuThatIsNotThereIsNamedWithTheWayWithoutIt) {
+  const std::string model = TRELLIS_SOURCE_DIR "/tests/serve/models/tiny-bert";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--model", model, "--device", kNoSuchGpu},
+        std::vector<std::string>{"--engine", "cuda:" + model + ",device=1023"}}) {
+    std::string said;
+    EXPECT_EQ(EndOf(arguments, said), 1);
+    EXPECT_NE(said.find(arguments[0] + ": " + kNoSuchGpu + ": "), std::string::npos) << said;
+    EXPECT_NE(said.find("--device cpu (or --engine cpu:FOLDER) runs the model on the processor"),
+              std::string::npos)
+        << said;
+    EXPECT_EQ(said.find("listening"), std::string::npos) << said;
+  }
+}
+
+TEST(Program, ModelAndDeviceThatDoNotGoTogetherAreNamed) {
+  std::string said;
+  EXPECT_EQ(EndOf({"--device", "cuda"}, said), 2);
+  EXPECT_NE(said.find("--device: 'cuda', expected --model FOLDER beside it"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--model", "f", "--engine", "cpu:f"}, said), 2);
+  EXPECT_NE(said.find("--model: given beside --engine"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--model", "f", "--device", "gpu"}, said), 2);
+  EXPECT_NE(said.find("--device: 'gpu', expected cpu, cuda or cuda:N"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--model", "f", "--device", "cuda:1", "--dtype", "int8"}, said), 2);
+  EXPECT_NE(said.find("--dtype: int8, expected auto, bf16 or fp16 with --device cuda"), std::string::npos)
+      << said;
+  EXPECT_EQ(EndOf({"--engine", "synthetic", "--dtype", "bf16"}, said), 2);
+  EXPECT_NE(said.find("--dtype: given without --model"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--model", "f", "--dtype", "fp8"}, said), 2);
+  EXPECT_NE(said.find("--dtype"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--model", "f"}, said, {"TRELLIS_DEVICE=gpu"}), 2);
+  EXPECT_NE(said.find("--device: 'gpu'"), std::string::npos) << said;
+  EXPECT_EQ(EndOf({"--model", "/no/such/folder"}, said), 2);
+  EXPECT_NE(said.find("--model: "), std::string::npos) << said;
+  EXPECT_NE(said.find("/no/such/folder"), std::string::npos) << said;
+}
+
+TEST(Program, ServesAModelsFolderOnTheProcessor) {
+  RunningServer server({"--listen", "127.0.0.1:0", "--model",
+                        TRELLIS_SOURCE_DIR "/tests/serve/models/tiny-bert", "--device", "cpu", "--dtype",
+                        "float32"});
+  const int port = server.ReadPort("listening on");
+  ASSERT_FALSE(server.ReadUntil("ready: engine cpu").empty()) << server.said();
+  EXPECT_EQ(HealthOf(port), HealthCheckResponse::SERVING);
 }
 
 TEST(Program, AnOptionThatNoBatchCanMeetIsRefused) {
