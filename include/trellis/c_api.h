@@ -155,7 +155,7 @@ typedef struct trellis_encode_options {
   size_t max_length;          /* tokens, specials included; used unless never truncated */
   size_t stride;              /* tokens that windows have in common */
   uint32_t cut_nothing;       /* 1: a max_length below the number of specials cuts nothing; 0: is an error */
-  uint32_t reserved;
+  uint32_t encode_special_tokens; /* 1: special tokens are not looked for in text (no shield: pieces spelled so stay) */
 } trellis_encode_options;
 
 /* Sets what the file says of truncation and returns 1; 0: it says nothing. */

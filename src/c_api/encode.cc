@@ -30,13 +30,14 @@ std::optional<EncodeOptions> ReadEncodeOptions(const trellis_encode_options* fro
                               {"options.truncate", options->truncate, TRELLIS_TRUNCATE_ONLY_SECOND},
                               {"options.truncation_side", options->truncation_side, TRELLIS_LEFT},
                               {"options.cut_nothing", options->cut_nothing, 1},
-                              {"options.reserved", options->reserved, 0}},
+                              {"options.encode_special_tokens", options->encode_special_tokens, 1}},
                              report)) {
     return std::nullopt;
   }
   return EncodeOptions{
       .add_special_tokens = options->no_special_tokens == 0,
       .match_special_tokens = options->shield == 0,
+      .encode_special_tokens = options->encode_special_tokens != 0,
       .truncate = static_cast<Truncate>(options->truncate),
       .truncation_side = options->truncation_side == TRELLIS_LEFT ? Side::kLeft : Side::kRight,
       .max_length = options->max_length,

@@ -92,6 +92,10 @@ static void Shields(const trellis_tokenizer* tokenizer, trellis_scratch* scratch
   for (size_t i = 0; i < columns.num_tokens; ++i) {
     EXPECT(ids[i] == trellis_vocab_unk(tokenizer) || !trellis_vocab_is_special(tokenizer, ids[i]));
   }
+  /* The text's <s> now begins a word, so a marker comes first. */
+  const trellis_encode_options as_text = {.struct_size = sizeof as_text, .encode_special_tokens = 1};
+  EXPECT_OK(trellis_encode(tokenizer, &spelled, &as_text, scratch, &columns, why, sizeof why), why);
+  EXPECT(columns.num_tokens > 2 && ids[0] == 0 && ids[1] != 0);
 }
 
 static void Truncates(const trellis_tokenizer* tokenizer, trellis_scratch* scratch) {
