@@ -23,7 +23,9 @@ endif()
 # What a program links for OpenCudaEngine: the engine, or what says that there is none.
 if(TRELLIS_CUDA)
   add_library(trellis_gpu STATIC engine/cuda/open_engine.cc)
-  target_link_libraries(trellis_gpu PUBLIC trellis_cuda PRIVATE trellis_cuda_device trellis_cuda_kernels)
+  # The engine calls kernels and does not say whose; so the linker has to look twice.
+  target_link_libraries(trellis_gpu PUBLIC "$<LINK_GROUP:RESCAN,trellis_cuda,trellis_cuda_kernels>"
+    PRIVATE trellis_cuda_device)
   target_compile_definitions(trellis_gpu INTERFACE TRELLIS_CUDA)
 else()
   add_library(trellis_gpu STATIC engine/cuda/open_no_engine.cc)
