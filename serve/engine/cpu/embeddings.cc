@@ -24,14 +24,6 @@ absl::Status ReadVector(const Weights& weights, const std::string& name, int siz
 
 }  // namespace
 
-void PositionsOf(std::span<const int32_t> ids, const ModelConfig& config, std::span<int32_t> out) {
-  int32_t next = config.position_offset;
-  for (size_t t = 0; t < ids.size(); ++t) {
-    const bool skip = config.positions == Positions::kSkipPadding && ids[t] == config.pad_token_id;
-    out[t] = skip ? config.pad_token_id : next++;
-  }
-}
-
 absl::StatusOr<LayerNormWeights> ReadLayerNorm(const Weights& weights, const std::string& name, int size) {
   LayerNormWeights norm;
   if (auto status = ReadVector(weights, name + ".weight", size, norm.gamma); !status.ok()) return status;

@@ -13,9 +13,6 @@
 
 namespace trellis::engine::cpu {
 
-// The position of each token of one row; `out` has as many places as `ids`.
-void PositionsOf(std::span<const int32_t> ids, const ModelConfig& config, std::span<int32_t> out);
-
 struct LayerNormWeights {
   std::vector<float> gamma, beta;
 };

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "serve/engine/cpu/linear_reader.h"
+#include "serve/engine/cpu/positions.h"
 
 namespace trellis::engine::cpu {
 namespace {

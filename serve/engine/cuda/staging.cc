@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "serve/engine/cpu/embeddings.h"
+#include "serve/engine/cpu/positions.h"
 
 namespace trellis::engine::cuda {
 namespace {
