@@ -61,6 +61,7 @@ ROOMS = [  # first match decides
                                                          "serve/engine/synthetic/", "serve/gateway/"]),
     (r"tests/serve/model/", "tests/serve/model", [*TESTING, *PUBLIC, "serve/engine/", "serve/model/", "tests/serve/"]),
     (r"tests/serve/engine/", "tests/serve/engine", [*TESTING, *ENGINE, "tests/serve/"]),
+    (r"tests/serve/gpu_check/", "tests/serve/gpu_check", [*TESTING, "serve/engine/", "bench/serve/", "tests/serve/"]),
     (r"tests/serve/server/", "tests/serve/server", [*TESTING, *ENGINE, "serve/server/", "tests/serve/"]),
     (r"tests/serve/gateway/", "tests/serve/gateway", [*TESTING, *PUBLIC, "serve/", *WIRE, "openssl/", "tests/serve/"]),
     (r"tests/serve/", "tests/serve", [*TESTING, "serve/", *WIRE, "tests/serve/"]),
