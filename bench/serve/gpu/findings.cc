@@ -27,15 +27,14 @@ class Findings {
 
   // Graphs first: what is asked for later would make them.
   absl::Status Run() {
-    absl::Status status = absl::OkStatus();
+    absl::Status status = CheckNames();
     for (const BucketSize& size : wanted_.buckets) {
       InTime(status, absl::StrCat("graph ", size.rows, "x", size.tokens), [&] { return Graph(size); });
     }
     // From here on, graphs are used as a server would.
     InTime(status, "inflection", [&] { return FindAndSetInflection(); });
     if (status.ok() && !wanted_.values_path.empty()) {
-      status = Of(wanted_.values_of,
-                  [&](const Rows& rows) { return WriteValues(thread_, rows, wanted_.values_path); });
+      status = WriteValues(thread_, batches_.at(wanted_.values_of), wanted_.values_path);
     }
     for (const std::string& name : wanted_.latency) {
       InTime(status, "latency " + name, [&] { return TimeOne(name); });
@@ -62,10 +61,17 @@ class Findings {
     }
   }
 
-  absl::Status Of(const std::string& name, const std::function<absl::Status(const Rows&)>& work) {
-    const auto found = batches_.find(name);
-    if (found != batches_.end()) return work(found->second);
-    return absl::InvalidArgumentError(absl::StrCat("no batch is named \"", name, "\", expected one"));
+  // Before anything is measured: a name that is wrong must not cost a lent GPU's time.
+  absl::Status CheckNames() const {
+    std::vector<std::string> names = wanted_.latency;
+    names.insert(names.end(), wanted_.throughput.begin(), wanted_.throughput.end());
+    if (!wanted_.values_path.empty()) names.push_back(wanted_.values_of);
+    for (const std::string& name : names) {
+      if (!batches_.contains(name)) {
+        return absl::InvalidArgumentError(absl::StrCat("no batch is named \"", name, "\", expected one"));
+      }
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Graph(const BucketSize& size) {
@@ -110,35 +116,31 @@ class Findings {
   }
 
   absl::Status TimeOne(const std::string& name) {
-    return Of(name, [&](const Rows& rows) -> absl::Status {
-      const auto latency = TimeLatency(thread_, rows, wanted_.how_long);
-      if (!latency.ok()) return latency.status();
-      JsonLine()
-          .Text("part", "latency")
-          .Text("name", name)
-          .Count("runs", latency->runs)
-          .Number("least_ms", latency->least * 1e3)
-          .Number("p50_ms", latency->p50 * 1e3)
-          .Number("p90_ms", latency->p90 * 1e3)
-          .Number("p99_ms", latency->p99 * 1e3)
-          .Print();
-      return absl::OkStatus();
-    });
+    const auto latency = TimeLatency(thread_, batches_.at(name), wanted_.how_long);
+    if (!latency.ok()) return latency.status();
+    JsonLine()
+        .Text("part", "latency")
+        .Text("name", name)
+        .Count("runs", latency->runs)
+        .Number("least_ms", latency->least * 1e3)
+        .Number("p50_ms", latency->p50 * 1e3)
+        .Number("p90_ms", latency->p90 * 1e3)
+        .Number("p99_ms", latency->p99 * 1e3)
+        .Print();
+    return absl::OkStatus();
   }
 
   absl::Status TimeMany(const std::string& name) {
-    return Of(name, [&](const Rows& rows) -> absl::Status {
-      const auto throughput = TimeThroughput(thread_, rows, wanted_.how_long);
-      if (!throughput.ok()) return throughput.status();
-      JsonLine()
-          .Text("part", "throughput")
-          .Text("name", name)
-          .Number("seconds", throughput->seconds)
-          .Number("rows_per_s", static_cast<double>(throughput->rows) / throughput->seconds)
-          .Number("tokens_per_s", static_cast<double>(throughput->tokens) / throughput->seconds)
-          .Print();
-      return absl::OkStatus();
-    });
+    const auto throughput = TimeThroughput(thread_, batches_.at(name), wanted_.how_long);
+    if (!throughput.ok()) return throughput.status();
+    JsonLine()
+        .Text("part", "throughput")
+        .Text("name", name)
+        .Number("seconds", throughput->seconds)
+        .Number("rows_per_s", static_cast<double>(throughput->rows) / throughput->seconds)
+        .Number("tokens_per_s", static_cast<double>(throughput->tokens) / throughput->seconds)
+        .Print();
+    return absl::OkStatus();
   }
 
   void SayCounters() {
