@@ -92,10 +92,10 @@ def program(folder):
     return path
 
 
-def commit(path):
-    """What the program at this path was built of."""
+def built(path):
+    """What the program at this path was built of: commit, date, compilers. One of another build: of this tree."""
     try:
         with open(os.path.join(os.path.dirname(path), "built.json"), encoding="utf-8") as file:
-            return json.load(file)["commit"]
-    except (OSError, ValueError, KeyError):
-        return _commit_of_tree()
+            return json.load(file)
+    except (OSError, ValueError):
+        return {"commit": _commit_of_tree()}

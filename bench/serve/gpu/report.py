@@ -95,7 +95,7 @@ def table(report):
     where = f"{gpu['name']}, driver {gpu['driver']}, {gpu['memory']}" if gpu else "no GPU"
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     passed = sum(check["ok"] for check in report["checks"])
-    lines = ["# GPU check", "", f"`{report['command']}`, {report['date']}, commit {report['commit']}, {report['seconds']:.0f} s", "",
+    lines = ["# GPU check", "", f"`{report['command']}`, {report['date']}, commit {report['built']['commit']}, {report['seconds']:.0f} s", "",
              f"{where}; {machine['processor']}, {machine['cores']} cores; {machine['system']}; {versions}", ""]
     if report["fake"]:
         lines += ["**On a GPU that is none, with the kernels emulated, and tiny models: times and memory mean nothing.**", ""]

@@ -18,7 +18,8 @@ def write(tasks, path):
 
 def read(path, lines):
     """What write wrote: sparse rows as (weights, ids)."""
-    content = open(path, "rb").read()
+    with open(path, "rb") as file:
+        content = file.read()
     at, tasks = 0, {}
     for line in lines:
         rows = tasks.setdefault(line["task"], [])

@@ -66,7 +66,7 @@ class Judgement(unittest.TestCase):
 class Table(unittest.TestCase):
     def report(self, **changes):
         gpu = {"name": "NVIDIA H200", "driver": "580.1", "compute": "9.0", "memory": "143771 MiB"}
-        return {"command": "tools/gpu_check run", "date": "2026-11-30", "commit": "abc", "fake": False, "seconds": 200.0,
+        return {"command": "tools/gpu_check run", "date": "2026-11-30", "built": {"commit": "abc"}, "fake": False, "seconds": 200.0,
                 "machine": {"gpu": gpu, "processor": "a processor", "cores": 16, "system": "Linux", "versions": {"torch": "2.11.0"}},
                 "models": {"m": MODEL}, "left_out": [{"what": "latency 1x4096", "why": "no time left", "model": "m", "peer": "torch eager"},
                                                      {"what": "vLLM's times", "why": "vllm is not installed"}],
@@ -95,6 +95,55 @@ class Table(unittest.TestCase):
     def test_nothing_was_found(self):
         text = report.table(self.report(models={"m": {"times": [], "failure": "no model was made"}}, checks=report.checks_of({}, ["m"])))
         self.assertIn("0 of 2 checks passed.\n", text)
+
+
+@unittest.skipIf(importlib.util.find_spec("numpy") is None, "this python has no numpy: distances are not tested")
+class Distances(unittest.TestCase):
+    def setUp(self):
+        import numpy
+        import row_values
+        self.numpy, self.values = numpy, row_values
+
+    def rows(self, *rows):
+        return [self.numpy.array(row, self.numpy.float32) for row in rows]
+
+    def compare(self, ours, theirs, task="embed"):
+        return self.values.compare({task: ours}, {task: theirs}, [[5, 9], [7]], 2)[task]
+
+    def test_cosines(self):
+        # 45 degrees: 1 - sqrt(0.5) in one of two rows; length does not count.
+        found = self.compare(self.rows([3, 3], [0, 1]), self.rows([1, 0], [0, 2]))
+        self.assertAlmostEqual(found["worst"], 1 - 0.5 ** 0.5, 12)
+        self.assertAlmostEqual(found["mean"], (1 - 0.5 ** 0.5) / 2, 12)
+        for none in ([float("nan"), 1], [float("inf"), 1], [0, 0]):
+            self.assertEqual(self.compare(self.rows(none, [0, 1]), self.rows([1, 0], [0, 1]))["worst"], 2)
+
+    def test_every_token(self):
+        # Three tokens in two rows.
+        found = self.compare(self.rows([1, 0, 0, 1], [0, 1]), self.rows([1, 0, 0, -1], [0, 1]), "embed_all")
+        self.assertEqual(found, {"worst": 2.0, "mean": 2 / 3})
+
+    def test_sparse_weights_go_by_id(self):
+        ids = [self.numpy.array(i, self.numpy.int32) for i in ([5, 9], [9], [])]
+        one, other, none = zip(self.rows([1, 1], [1], []), ids)
+        self.assertAlmostEqual(self.compare([one, none], [one, none], "sparse")["worst"], 0, 12)
+        self.assertAlmostEqual(self.compare([other, none], [one, none], "sparse")["worst"], 1 - 0.5 ** 0.5, 12)
+        self.assertEqual(self.compare([none, none], [one, none], "sparse")["worst"], 2)
+
+    def test_files(self):
+        tasks = {"embed": self.rows([1, 2], [3, 4]), "sparse": [(*self.rows([0.5]), self.numpy.array([7], self.numpy.int32)),
+                                                              (*self.rows([]), self.numpy.array([], self.numpy.int32))]}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "values")
+            lines = self.values.write(tasks, path)
+            self.assertEqual([line["counts"] for line in lines], [[2, 2], [1, 0]])
+            read = self.values.read(path, lines)
+            self.assertEqual(self.numpy.concatenate(read["embed"]).tolist(), [1, 2, 3, 4])
+            self.assertEqual([part.tolist() for part in read["sparse"][0]], [[0.5], [7]])
+            with self.assertRaises(ValueError):  # one task's are not all
+                self.values.read(path, lines[:1])
+            with self.assertRaises(ValueError):
+                self.compare(read["embed"][:1], tasks["embed"])
 
 
 class Children(unittest.TestCase):
