@@ -118,7 +118,7 @@ def time_peer(name, shape, options, left):
             timed = (time_latency if kind == "latency" else time_throughput)(peer, steps, plan)
             say(kind, model=shape.name, peer=name, name=batch, **timed)
         except Exception as error:  # memory, a compiler that is missing: others may still work
-            say("left_out", model=shape.name, peer=name, what=f"{kind} {batch}", why=f"{type(error).__name__}: {error}"[:300])
+            say("left_out", model=shape.name, peer=name, what=f"{kind} {batch}", why=f"{type(error).__name__}: {error}".split("\n")[0][:300])
 
 
 def time_all(options):
