@@ -114,10 +114,11 @@ def check_load(page):
     page.tab_to("#load-pause")
     page.press(Keys.SPACE)
     assert page.run("return document.activeElement.ariaPressed") == "true"
-    time.sleep(0.5)
     before = page.run(polls)
-    time.sleep(3)
-    assert page.run(polls) == before, "paused, and it asks all the same"
+    time.sleep(6)
+    # One may have been under way.
+    assert page.run(polls) <= before + 1, "paused, and it asks all the same"
+    before = page.run(polls)
     page.press(Keys.SPACE)
     page.wait("metrics again", lambda: page.run(polls) > before)
 
