@@ -53,7 +53,7 @@ MUTATIONS = {
         ("token weights are not copied", "  return CopyOut(step, layout_.weights, tokens, 1);",
          "  return DeviceStatus::kOk;"),
     ],
-    ("answers.cc", "Tiny/CudaModels.*"): [
+    ("answers.cc", "ReadAnswers.*:Tiny/CudaModels.*"): [
         ("special tokens have weights", "ids[t] < kSpecialTokens || ", ""),
         ("weights below zero are handed on", "ids[t] < kSpecialTokens || weights[t] <= 0", "ids[t] < kSpecialTokens"),
         ("of equal ids the last", "    if (!(weight >= weights[t])) weight = weights[t];", "    weight = weights[t];"),
