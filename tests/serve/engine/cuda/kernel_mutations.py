@@ -73,14 +73,14 @@ MUTATIONS = {
     ],
     ("attention_reference.inl", "attention", "*CudaAttention.*reference*"): [
         ("no barrier before the weights are read", "    weights[Lane()] = weight;\n    WarpBarrier();\n", "    weights[Lane()] = weight;\n"),
-        ("no barrier before the next weights", "    WarpBarrier();  // before the next weights\n", ""),
+        # Not the barrier before the next weights: WarpMax keeps the lanes together, and memory has one order here.
         ("one key more than the row has", "if (key < tile.length)", "if (key <= tile.length)"),
         ("values past the row's end", "tile.length - first < kWarp ? tile.length - first : kWarp", "kWarp"),
         ("sums are not scaled down", "      sums[p] *= shrink;\n", ""),
         ("the weights' sum is not scaled down", "weight_sum * shrink +", "weight_sum +"),
         ("the largest score of one lane", "WarpMax(fmaxf(most, score))", "fmaxf(most, score)"),
         ("the sum of one lane", "WarpSum(weight)", "weight"),
-        ("one column more than the head has", "      if (column >= size) break;\n      const Bits16* value", "      if (column > size) break;\n      const Bits16* value"),
+        ("one column more than the head has", "    if (column >= size) break;\n    tile.out", "    if (column > size) break;\n    tile.out"),
     ],
     ("add_norm.inl", "add_norm", "*CudaAddNorm*"): [
         ("one column more than the row has", "if (column >= args.hidden) continue;", "if (column > args.hidden) continue;"),
