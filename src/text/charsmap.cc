@@ -1,7 +1,9 @@
 #include "trellis/internal/text/charsmap.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "trellis/internal/text/utf8.h"
@@ -23,6 +25,31 @@ constexpr uint64_t kMaxKeys = uint64_t{1} << 22;
 
 }  // namespace
 
+CharsMap::Edges::Edges(std::span<const uint32_t> units) : begin_(units.size() + 1, 0) {
+  // A unit's own label says which node it hangs below. Sorted by label first,
+  // since what is then counted by node keeps that order.
+  const auto is_child = [&](uint32_t at) {
+    const uint32_t label = Label(units[at]);
+    return label != 0 && label < 256 && (at ^ label) < units.size();
+  };
+  const auto size = static_cast<uint32_t>(units.size());
+  std::array<uint32_t, 257> next = {};
+  for (uint32_t at = 0; at < size; ++at) {
+    if (is_child(at)) ++next[Label(units[at]) + 1];
+  }
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<uint32_t> by_label(next.back());
+  for (uint32_t at = 0; at < size; ++at) {
+    if (!is_child(at)) continue;
+    by_label[next[Label(units[at])]++] = at;
+    ++begin_[(at ^ Label(units[at])) + 1];
+  }
+  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  children_.resize(by_label.size());
+  std::vector<uint32_t> place(begin_.begin(), begin_.end() - 1);
+  for (const uint32_t at : by_label) children_[place[at ^ Label(units[at])]++] = at;
+}
+
 CharsMap::CharsMap(std::string_view blob) {
   const size_t array_bytes = LoadLittleEndian32(blob.data());
   units_.resize(array_bytes / sizeof(uint32_t));
@@ -33,14 +60,13 @@ CharsMap::CharsMap(std::string_view blob) {
   replacements_.push_back('\0');  // the last one need not be terminated
   // The worst ratios, without walking every key: a rule's shortest key has as
   // many bytes as the shortest way to its leaf. Breadth first, each node once.
+  const Edges edges(units_);
   std::vector<uint8_t> seen(units_.size(), 0);
   std::vector<uint32_t> level = {Offset(units_[0])}, next;
   for (size_t key_bytes = 1; !level.empty(); ++key_bytes, level.swap(next)) {
     next.clear();
     for (const uint32_t node : level) {
-      for (uint32_t byte = 1; byte < 256; ++byte) {
-        const uint32_t child = node ^ byte;
-        if (child >= units_.size() || Label(units_[child]) != byte) continue;
+      for (const uint32_t child : edges.Children(node)) {
         const uint32_t below = child ^ Offset(units_[child]);
         if (HasLeaf(units_[child])) {
           const std::string_view replacement = Replacement(Value(units_[below]));
@@ -84,12 +110,13 @@ std::optional<std::string> CharsMap::Check(std::string_view blob) {
   enum : uint8_t { kNew, kOpen, kDone };
   struct Frame {
     uint32_t node;
-    uint32_t byte;  // next label to try
+    size_t next;  // of its children
   };
   std::vector<uint8_t> state(units.size(), kNew);
   std::vector<uint64_t> keys(units.size(), 0);    // below the node
   std::vector<uint32_t> height(units.size(), 0);  // longest way down from it
   std::vector<Frame> stack;
+  const Edges edges(units);
   const auto outside = [&](uint32_t at) {
     return "points at unit " + std::to_string(at) + ", beyond its " + std::to_string(units.size()) + " units";
   };
@@ -101,22 +128,20 @@ std::optional<std::string> CharsMap::Check(std::string_view blob) {
   const uint32_t root = Offset(units[0]);
   if (root >= units.size()) return outside(root);
   state[root] = kOpen;
-  stack.push_back({root, 1});
+  stack.push_back({root, 0});
   while (!stack.empty()) {
     Frame& frame = stack.back();
-    if (frame.byte == 256) {
-      const uint32_t done = frame.node;
-      state[done] = kDone;
+    const uint32_t node = frame.node;
+    const std::span<const uint32_t> children = edges.Children(node);
+    if (frame.next == children.size()) {
+      state[node] = kDone;
       stack.pop_back();
-      if (keys[done] > kMaxKeys) return "has more than " + std::to_string(kMaxKeys) + " keys";
-      if (height[done] > kMaxKeyBytes) return too_long;
-      if (!stack.empty()) add(stack.back().node, done);
+      if (keys[node] > kMaxKeys) return "has more than " + std::to_string(kMaxKeys) + " keys";
+      if (height[node] > kMaxKeyBytes) return too_long;
+      if (!stack.empty()) add(stack.back().node, node);
       continue;
     }
-    const uint32_t byte = frame.byte++;
-    const uint32_t node = frame.node;
-    const uint32_t child = node ^ byte;
-    if (child >= units.size() || Label(units[child]) != byte) continue;
+    const uint32_t child = children[frame.next++];
     const uint32_t next = child ^ Offset(units[child]);
     if (next >= units.size()) return outside(next);
     if (HasLeaf(units[child])) {
@@ -137,7 +162,7 @@ std::optional<std::string> CharsMap::Check(std::string_view blob) {
     }
     if (stack.size() > kMaxKeyBytes) return too_long;
     state[next] = kOpen;
-    stack.push_back({next, 1});
+    stack.push_back({next, 0});
   }
   return std::nullopt;
 }

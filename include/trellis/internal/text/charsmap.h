@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,8 +66,9 @@ class CharsMap {
   template <typename F>
   void ForEach(size_t max_bytes, F&& f) const {
     if (units_.empty() || max_bytes == 0) return;
+    const Edges edges(units_);
     std::string key;
-    Visit(Offset(units_[0]), key, max_bytes, f);
+    Visit(edges, Offset(units_[0]), key, max_bytes, f);
   }
 
   // The most bytes, and the most characters, that one byte of a key becomes;
@@ -82,6 +84,21 @@ class CharsMap {
   static uint32_t Label(uint32_t unit) { return unit & ((1u << 31) | 0xFF); }
   static bool HasLeaf(uint32_t unit) { return (unit >> 8 & 1) != 0; }
   static uint32_t Value(uint32_t unit) { return unit & ((1u << 31) - 1); }
+
+  // Which units hang below which node, found in one pass over the array instead
+  // of 255 guesses a node.
+  class Edges {
+   public:
+    explicit Edges(std::span<const uint32_t> units);
+    // In order of their labels. `node` must be inside the array.
+    std::span<const uint32_t> Children(uint32_t node) const {
+      return std::span(children_).subspan(begin_[node], begin_[node + 1] - begin_[node]);
+    }
+
+   private:
+    std::vector<uint32_t> begin_;  // by node, and the end
+    std::vector<uint32_t> children_;
+  };
 
   std::string_view Replacement(uint32_t value) const {
     return std::string_view(replacements_).substr(value, replacements_.find('\0', value) - value);
@@ -109,14 +126,12 @@ class CharsMap {
   }
 
   template <typename F>
-  void Visit(uint32_t node, std::string& key, size_t max_bytes, F& f) const {
-    for (uint32_t byte = 1; byte < 256; ++byte) {
-      const uint32_t child = node ^ byte;
-      if (child >= units_.size() || Label(units_[child]) != byte) continue;
-      key.push_back(static_cast<char>(byte));
+  void Visit(const Edges& edges, uint32_t node, std::string& key, size_t max_bytes, F& f) const {
+    for (const uint32_t child : edges.Children(node)) {
+      key.push_back(static_cast<char>(node ^ child));
       const uint32_t next = child ^ Offset(units_[child]);
       if (HasLeaf(units_[child])) f(std::string_view(key), Replacement(Value(units_[next])));
-      if (key.size() < max_bytes) Visit(next, key, max_bytes, f);
+      if (key.size() < max_bytes) Visit(edges, next, key, max_bytes, f);
       key.pop_back();
     }
   }
