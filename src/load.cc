@@ -36,7 +36,7 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
   return bytes;
 }
 
-// The file of a folder: its tokenizer.json, else its only .model.
+// The file of a folder: its tokenizer.json, else its only .model or .trellis.
 absl::StatusOr<std::string> FileInFolder(const std::string& folder) {
   std::error_code error;
   const fs::path json = fs::path(folder) / "tokenizer.json";
@@ -44,17 +44,18 @@ absl::StatusOr<std::string> FileInFolder(const std::string& folder) {
   std::vector<std::string> models;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
-    if (it->path().extension() == ".model" && it->is_regular_file(ignored))
+    const fs::path extension = it->path().extension();
+    if ((extension == ".model" || extension == ".trellis") && it->is_regular_file(ignored))
       models.push_back(it->path().string());
   }
   if (error) return absl::NotFoundError(folder + ": cannot be listed (" + error.message() + ")");
   std::sort(models.begin(), models.end());
   if (models.empty()) {
-    return absl::NotFoundError(folder + ": no tokenizer.json and no .model inside, expected one of them");
+    return absl::NotFoundError(folder + ": no tokenizer.json and no .model inside, expected one of them, or a .trellis");
   }
   if (models.size() > 1) {
     return absl::InvalidArgumentError(folder + ": " + models[0] + " and " + models[1] +
-                                      ", expected one .model or a tokenizer.json; name the file instead");
+                                      ", expected one .model or .trellis, or a tokenizer.json; name the file instead");
   }
   return models[0];
 }
@@ -72,16 +73,19 @@ bool LooksLikeJson(std::string_view bytes) {
   return next == std::string_view::npos || bytes[next] == '"' || bytes[next] == '}';
 }
 
-}  // namespace
+bool IsCompiled(const std::string& path) {
+  char front[kCompiledFileMark.size()];
+  std::ifstream in(path, std::ios::binary);
+  return in.read(front, sizeof front) && std::string_view(front, sizeof front) == kCompiledFileMark;
+}
 
-absl::StatusOr<TokenizerSpec> LoadSpec(const std::string& path, const LoadOptions& options) {
-  std::string file = path;
+// What `path` stands for.
+absl::StatusOr<std::string> FileAt(const std::string& path) {
   std::error_code error;
-  if (fs::is_directory(path, error)) {
-    absl::StatusOr<std::string> found = FileInFolder(path);
-    if (!found.ok()) return found.status();
-    file = *std::move(found);
-  }
+  return fs::is_directory(path, error) ? FileInFolder(path) : path;
+}
+
+absl::StatusOr<TokenizerSpec> ParseFile(const std::string& file, const LoadOptions& options) {
   absl::StatusOr<std::string> bytes = ReadWholeFile(file);
   if (!bytes.ok()) return bytes.status();
   if (bytes->empty())
@@ -95,8 +99,22 @@ absl::StatusOr<TokenizerSpec> LoadSpec(const std::string& path, const LoadOption
             spec.status());
 }
 
+}  // namespace
+
+absl::StatusOr<TokenizerSpec> LoadSpec(const std::string& path, const LoadOptions& options) {
+  const absl::StatusOr<std::string> file = FileAt(path);
+  if (!file.ok()) return file.status();
+  if (!IsCompiled(*file)) return ParseFile(*file, options);
+  const absl::StatusOr<Tokenizer> tokenizer = MapTokenizer(*file);
+  if (!tokenizer.ok()) return tokenizer.status();
+  return tokenizer->spec();
+}
+
 absl::StatusOr<Tokenizer> LoadTokenizer(const std::string& path, const LoadOptions& options) {
-  absl::StatusOr<TokenizerSpec> spec = LoadSpec(path, options);
+  const absl::StatusOr<std::string> file = FileAt(path);
+  if (!file.ok()) return file.status();
+  if (IsCompiled(*file)) return MapTokenizer(*file, options.tokenizer);
+  absl::StatusOr<TokenizerSpec> spec = ParseFile(*file, options);
   if (!spec.ok()) return spec.status();
   absl::StatusOr<Tokenizer> tokenizer = Tokenizer::Create(*std::move(spec), options.tokenizer);
   if (!tokenizer.ok()) return At(path, tokenizer.status());

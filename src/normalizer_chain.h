@@ -40,6 +40,11 @@ class NormalizerChain {
   };
   Length MaxLength(size_t bytes) const;
 
+  // The only step, where it is this one.
+  const PrecompiledStep* OnlyPrecompiled() const {
+    return steps_.size() == 1 ? std::get_if<PrecompiledStep>(&steps_[0]) : nullptr;
+  }
+
  private:
   using Step = std::variant<PrecompiledStep, ReplaceStep, PatternReplaceStep, UnicodeFormStep, RemoveStep, CleanTextStep,
                             NmtStep, LowercaseStep, IdeographStep, StripStep, PrependStep>;

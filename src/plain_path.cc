@@ -17,30 +17,33 @@ size_t Aligned(size_t bytes) { return bytes + ScratchCarver::kAlign; }
 
 }  // namespace
 
-PlainPath::PlainPath(const TokenizerSpec& spec, const TokenizerOptions& options)
+PlainPath::PlainPath(const TokenizerSpec& spec, const PieceList& pieces, const TokenizerOptions& options,
+                     Stored* stored)
     : spec_(spec),
+      pieces_(pieces),
       options_(options),
       normalizers_(spec.normalizers),
       pre_tokenizers_(spec.pre_tokenizers),
       byte_fallback_(MakeByteFallback()),
       normalized_matcher_({}) {
-  const auto& pieces = spec.model.pieces;
-  score_by_id_.reserve(pieces.size());
-  double lowest = pieces[0].score;
-  for (const Piece& piece : pieces) {
-    score_by_id_.push_back(piece.score);
-    lowest = std::min(lowest, piece.score);
+  std::span<const double> scores = pieces.scores();
+  if (scores.empty()) {
+    score_by_id_.reserve(pieces.size());
+    for (size_t id = 0; id < pieces.size(); ++id) score_by_id_.push_back(pieces.score(id));
+    scores = score_by_id_;
   }
-  scores_ = {score_by_id_, lowest - kUnkPenalty, spec.model.unk_id.value_or(kNoPiece)};
+  const double lowest = *std::min_element(scores.begin(), scores.end());
+  scores_ = {scores, lowest - kUnkPenalty, spec.model.unk_id.value_or(kNoPiece)};
   special_.resize(pieces.size(), false);
-  std::vector<std::string_view> contents;
-  for (const AddedToken& token : spec.added_tokens) {
-    if (token.special) contents.push_back(token.content);
-  }
-  std::sort(contents.begin(), contents.end());
-  for (size_t id = 0; id < pieces.size(); ++id) {
-    special_[id] = pieces[id].type == PieceType::kControl ||
-                   std::binary_search(contents.begin(), contents.end(), std::string_view(pieces[id].text));
+  if (stored == nullptr) {
+    FindShielded();
+  } else {
+    bitmap_ = std::move(stored->trie);
+    for (const TokenId id : stored->shielded) special_[static_cast<size_t>(id)] = true;
+    // Whatever the file says.
+    for (const AddedToken& token : spec.added_tokens) {
+      if (token.special && static_cast<size_t>(token.id) < special_.size()) special_[static_cast<size_t>(token.id)] = true;
+    }
   }
 
   // Tokens flagged normalized are looked for after normalization, themselves
@@ -60,24 +63,46 @@ PlainPath::PlainPath(const TokenizerSpec& spec, const TokenizerOptions& options)
   normalized_matcher_ = AddedTokenMatcher(std::move(rules));
 }
 
+// Control pieces, and all whose text is a special token's.
+void PlainPath::FindShielded() {
+  std::vector<std::string_view> contents;
+  for (const AddedToken& token : spec_.added_tokens) {
+    if (token.special) contents.push_back(token.content);
+  }
+  std::sort(contents.begin(), contents.end());
+  for (size_t id = 0; id < pieces_.size(); ++id) {
+    special_[id] = pieces_.type(id) == PieceType::kControl ||
+                   std::binary_search(contents.begin(), contents.end(), pieces_.text(id));
+  }
+}
+
+std::vector<TokenId> PlainPath::ShieldedIds() const {
+  std::vector<TokenId> ids;
+  for (size_t id = 0; id < special_.size(); ++id) {
+    if (special_[id]) ids.push_back(static_cast<TokenId>(id));
+  }
+  return ids;
+}
+
 std::optional<ByteFallback> PlainPath::MakeByteFallback() const {
   const UnigramModel& model = spec_.model;
   if (!model.byte_fallback || !model.unk_id || spec_.dialect == Dialect::kSentencePiece) return std::nullopt;
   std::array<TokenId, 256> ids;
   ids.fill(kNoPiece);
-  for (size_t id = 0; id < model.pieces.size(); ++id) {
-    const int byte = ByteOfPiece(model.pieces[id].text);  // of equal pieces the last counts
+  for (size_t id = 0; id < pieces_.size(); ++id) {
+    const int byte = ByteOfPiece(pieces_.text(id));  // of equal pieces the last counts
     if (byte >= 0) ids[static_cast<size_t>(byte)] = static_cast<TokenId>(id);
   }
-  return ByteFallback(ids, *model.unk_id, model.pieces[static_cast<size_t>(*model.unk_id)].text);
+  return ByteFallback(ids, *model.unk_id, pieces_.text(static_cast<size_t>(*model.unk_id)));
 }
 
 void PlainPath::BuildTrie() const {
   std::call_once(once_, [this] {
+    if (bitmap_.size() != 0) return;  // a compiled file's
     std::vector<TrieKey> keys;
-    keys.reserve(spec_.model.pieces.size());
-    for (size_t id = 0; id < spec_.model.pieces.size(); ++id) {
-      const Piece& piece = spec_.model.pieces[id];
+    keys.reserve(pieces_.size());
+    for (size_t id = 0; id < pieces_.size(); ++id) {
+      const PieceView piece = pieces_[id];
       if (!piece.text.empty()) keys.push_back({piece.text, static_cast<int32_t>(id), piece.score});
     }
     const PageSize pages = options_.huge_pages ? PageSize::kHuge : PageSize::kDefault;
@@ -91,7 +116,7 @@ void PlainPath::BuildTrie() const {
 
 size_t PlainPath::TrieBytes() const { return bitmap_.bytes() + double_array_.bytes(); }
 size_t PlainPath::TrieHugeBytes() const {
-  return bitmap_.memory().HugeBytes() + double_array_.memory().HugeBytes();
+  return bitmap_.HugeBytes() + double_array_.HugeBytes();
 }
 
 std::optional<AlignedView> PlainPath::Normalize(const TextSegment& segment, ScratchCarver& carver) const {
@@ -107,9 +132,9 @@ template <typename Allowed>
 size_t PlainPath::RunLattice(std::string_view text, std::span<LatticeNode> lattice, std::span<PieceSpan> out,
                              Allowed allowed) const {
   BuildTrie();
-  const size_t count = options_.trie == TokenizerOptions::TrieKind::kDoubleArray
-                           ? RunUnigram(DoubleArrayTrie(double_array_.span()), scores_, text, lattice, out, allowed)
-                           : RunUnigram(BitmapTrie(bitmap_.span()), scores_, text, lattice, out, allowed);
+  const size_t count = bitmap_.size() != 0
+                           ? RunUnigram(BitmapTrie(bitmap_.span()), scores_, text, lattice, out, allowed)
+                           : RunUnigram(DoubleArrayTrie(double_array_.span()), scores_, text, lattice, out, allowed);
   return byte_fallback_ && count != kUnknownWithoutId ? byte_fallback_->Run(text, out, count, allowed) : count;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "src/normalizer_chain.h"
+#include "src/piece_list.h"
 #include "src/pre_tokenizer_chain.h"
 #include "src/trie/table_memory.h"
 #include "trellis/internal/stage/added_tokens.h"
@@ -38,8 +39,14 @@ struct TextSegment {
 
 class PlainPath {
  public:
-  // `spec` must be valid and outlive this object.
-  PlainPath(const TokenizerSpec& spec, const TokenizerOptions& options);
+  // What a compiled file holds of the byte trie and of what the shield keeps out.
+  struct Stored {
+    Table<BitmapTrieNode> trie;  // empty: built when it is needed
+    std::vector<TokenId> shielded;
+  };
+
+  // `spec` must be valid, `pieces` its pieces; both must outlive this object.
+  PlainPath(const TokenizerSpec& spec, const PieceList& pieces, const TokenizerOptions& options, Stored* stored);
 
   // Appends the segment's tokens to `sink`. Takes scratch and gives it back.
   StageResult Run(const TextSegment& segment, MatchSpecial special, ScratchCarver& carver, TokenSink& sink) const;
@@ -74,25 +81,31 @@ class PlainPath {
   void BuildTrie() const;
   size_t TrieBytes() const;
   size_t TrieHugeBytes() const;
+  // Empty while there is none of this kind.
+  const Table<BitmapTrieNode>& bitmap_trie() const { return bitmap_; }
   const UnigramScores& scores() const { return scores_; }
+  const NormalizerChain& normalizers() const { return normalizers_; }
   // Whether match_special_tokens = false keeps this piece out of text.
   bool IsShielded(TokenId id) const { return static_cast<size_t>(id) < special_.size() && special_[static_cast<size_t>(id)]; }
+  std::vector<TokenId> ShieldedIds() const;
 
  private:
   StageResult RunPart(const TextSegment& segment, const AlignedView& text, uint32_t begin, uint32_t end,
                       MatchSpecial special, ScratchCarver& carver, TokenSink& sink) const;
   std::optional<ByteFallback> MakeByteFallback() const;
+  void FindShielded();
   template <typename Allowed>
   size_t RunLattice(std::string_view text, std::span<LatticeNode> lattice, std::span<PieceSpan> out,
                     Allowed allowed) const;
 
   const TokenizerSpec& spec_;
+  const PieceList& pieces_;
   TokenizerOptions options_;
   NormalizerChain normalizers_;
   PreTokenizerChain pre_tokenizers_;
   std::optional<ByteFallback> byte_fallback_;  // where the model has it
   AddedTokenMatcher normalized_matcher_;
-  std::vector<double> score_by_id_;
+  std::vector<double> score_by_id_;  // where the pieces have no column of them
   std::vector<bool> special_;  // pieces that the shield keeps out of the lattice
   UnigramScores scores_;
   mutable std::once_flag once_;

@@ -29,8 +29,8 @@ class NormalizedText {
     if (pipeline == nullptr) {
       return absl::UnimplementedError("dialect: Hugging Face, expected SentencePiece's: n-best and sampling are its");
     }
-    if (!tokenizer.spec().added_tokens.empty()) {
-      return absl::UnimplementedError("added_tokens: " + std::to_string(tokenizer.spec().added_tokens.size()) +
+    if (!tokenizer.spec_without_pieces().added_tokens.empty()) {
+      return absl::UnimplementedError("added_tokens: " + std::to_string(tokenizer.spec_without_pieces().added_tokens.size()) +
                                       ", expected none for n-best and sampling");
     }
     if (text.size() > internal::kMaxTextBytes) return absl::ResourceExhaustedError("a text of 4 GiB or more");

@@ -23,18 +23,18 @@ PageSize PagesOf(const TokenizerOptions& options) {
 }
 
 // Keys of the pieces whose type is one of `types`.
-std::vector<TrieKey> KeysOf(const UnigramModel& model, std::initializer_list<PieceType> types) {
+std::vector<TrieKey> KeysOf(const PieceList& pieces, std::initializer_list<PieceType> types) {
   std::vector<TrieKey> keys;
-  for (size_t id = 0; id < model.pieces.size(); ++id) {
-    const Piece& piece = model.pieces[id];
-    if (std::find(types.begin(), types.end(), piece.type) == types.end()) continue;
+  for (size_t id = 0; id < pieces.size(); ++id) {
+    if (std::find(types.begin(), types.end(), pieces.type(id)) == types.end()) continue;
+    const PieceView piece = pieces[id];
     keys.push_back({piece.text, static_cast<TokenId>(id), piece.score});
   }
   return keys;
 }
 
-Table<BitmapTrieNode> UserDefinedNodes(const UnigramModel& model) {
-  const std::vector<TrieKey> keys = KeysOf(model, {PieceType::kUserDefined});
+Table<BitmapTrieNode> UserDefinedNodes(const PieceList& pieces) {
+  const std::vector<TrieKey> keys = KeysOf(pieces, {PieceType::kUserDefined});
   return keys.empty() ? Table<BitmapTrieNode>() : BuildBitmapTrie(keys, PageSize::kDefault);
 }
 
@@ -68,16 +68,19 @@ size_t Carved(size_t count) {
 
 }  // namespace
 
-SentencePiecePipeline::SentencePiecePipeline(const TokenizerSpec& spec, const TokenizerOptions& options)
+SentencePiecePipeline::SentencePiecePipeline(const TokenizerSpec& spec, const PieceList& pieces,
+                                             const TokenizerOptions& options, Table<BitmapTrieNode> trie)
     : model_(spec.model),
+      pieces_(pieces),
       blanks_{NormalizerOf(spec).add_dummy_prefix, NormalizerOf(spec).remove_extra_whitespaces,
               NormalizerOf(spec).escape_whitespaces, NormalizerOf(spec).treat_whitespace_as_suffix},
       join_{blanks_.add_dummy_prefix, blanks_.remove_extra_whitespaces, spec.model.unk_surface},
-      user_defined_nodes_(UserDefinedNodes(spec.model)),
+      user_defined_nodes_(UserDefinedNodes(pieces)),
       user_defined_(user_defined_nodes_.size() == 0 ? std::nullopt
                                                     : std::optional<BitmapTrie>(user_defined_nodes_.span())),
       rewriter_(CharsMapOf(NormalizerOf(spec).charsmap), user_defined_ ? &*user_defined_ : nullptr),
-      options_(options) {
+      options_(options),
+      bitmap_(std::move(trie)) {
   if (!spec.decoders.empty()) {
     if (const auto* decoder = std::get_if<SentencePieceDecoder>(&spec.decoders.front());
         decoder != nullptr && !decoder->denormalizer_charsmap.empty()) {
@@ -86,11 +89,11 @@ SentencePiecePipeline::SentencePiecePipeline(const TokenizerSpec& spec, const To
   }
 
   float lowest_normal = FLT_MAX;
-  piece_scores_.reserve(model_.pieces.size());
-  byte_values_.resize(model_.pieces.size());
+  piece_scores_.reserve(pieces.size());
+  byte_values_.resize(pieces.size());
   if (model_.byte_fallback) byte_ids_.resize(256, kNoPiece);
-  for (size_t id = 0; id < model_.pieces.size(); ++id) {
-    const Piece& piece = model_.pieces[id];
+  for (size_t id = 0; id < pieces.size(); ++id) {
+    const PieceView piece = pieces[id];
     const auto score = static_cast<float>(piece.score);
     if (piece.type == PieceType::kNormal) lowest_normal = std::min(lowest_normal, score);
     piece_scores_.push_back(piece.type == PieceType::kUserDefined ? UserDefinedScore(piece.text.size()) : score);
@@ -104,9 +107,10 @@ SentencePiecePipeline::SentencePiecePipeline(const TokenizerSpec& spec, const To
 
 void SentencePiecePipeline::BuildTrie() const {
   std::call_once(once_, [this] {
+    if (bitmap_.size() != 0) return;  // a compiled file's
     // Unused pieces are never chosen, control and unknown ones never matched, byte
     // pieces only spell the unknown: none of them is in the lattice.
-    const std::vector<TrieKey> keys = KeysOf(model_, {PieceType::kNormal, PieceType::kUserDefined});
+    const std::vector<TrieKey> keys = KeysOf(pieces_, {PieceType::kNormal, PieceType::kUserDefined});
     if (options_.trie == TokenizerOptions::TrieKind::kDoubleArray) {
       double_array_ = BuildDoubleArrayTrie(keys, PagesOf(options_));
     } else {
@@ -182,7 +186,7 @@ SentencePieceLattice SentencePiecePipeline::Lattice(std::string_view normalized)
         }
         const TokenId id = trie.Id(node);
         if (id == kNoPiece) continue;
-        const bool user_defined = model_.pieces[static_cast<size_t>(id)].type == PieceType::kUserDefined;
+        const bool user_defined = pieces_.type(static_cast<size_t>(id)) == PieceType::kUserDefined;
         const float score = scores_.scores[static_cast<size_t>(id)];
         lattice.Insert(begin, boundary, id, user_defined ? UserDefinedScore(characters) : score);
         has_single |= characters == 1;
@@ -202,8 +206,8 @@ SentencePieceLattice SentencePiecePipeline::Lattice(std::string_view normalized)
 
 SentencePieceShown SentencePiecePipeline::Shown(TokenId id, Controls controls) const {
   using As = SentencePieceShown::As;
-  if (id < 0 || static_cast<size_t>(id) >= model_.pieces.size()) return {};
-  const Piece& piece = model_.pieces[static_cast<size_t>(id)];
+  if (id < 0 || static_cast<size_t>(id) >= pieces_.size()) return {};
+  const PieceView piece = pieces_[static_cast<size_t>(id)];
   switch (piece.type) {
     case PieceType::kControl: return {controls == Controls::kSpellOut ? As::kText : As::kNothing, piece.text};
     case PieceType::kUnknown: return {As::kUnknown, piece.text};

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/piece_list.h"
 #include "src/plain_path.h"
 #include "src/sentencepiece_lattice.h"
 #include "src/trie/table_memory.h"
@@ -37,8 +38,11 @@ struct SentencePiecePath {
 
 class SentencePiecePipeline {
  public:
-  // `spec` must be valid, of the SentencePiece dialect, and outlive this object.
-  SentencePiecePipeline(const TokenizerSpec& spec, const TokenizerOptions& options);
+  // `spec` must be valid and of the SentencePiece dialect, `pieces` its pieces;
+  // both must outlive this object. `trie` is a compiled file's; empty: it is built
+  // when it is needed.
+  SentencePiecePipeline(const TokenizerSpec& spec, const PieceList& pieces, const TokenizerOptions& options,
+                        Table<BitmapTrieNode> trie);
   SentencePiecePipeline(const SentencePiecePipeline&) = delete;
   SentencePiecePipeline& operator=(const SentencePiecePipeline&) = delete;
 
@@ -73,12 +77,15 @@ class SentencePiecePipeline {
   // their own, hardly any text comes here.
   void BuildTrie() const;
   size_t TrieBytes() const { return bitmap_.bytes() + double_array_.bytes(); }
-  size_t TrieHugeBytes() const { return bitmap_.memory().HugeBytes() + double_array_.memory().HugeBytes(); }
+  // Empty while there is none of this kind.
+  const Table<BitmapTrieNode>& bitmap_trie() const { return bitmap_; }
+  size_t TrieHugeBytes() const { return bitmap_.HugeBytes() + double_array_.HugeBytes(); }
 
  private:
   SentencePieceShown Shown(TokenId id, Controls controls) const;
 
   const UnigramModel& model_;
+  const PieceList& pieces_;
   SentencePieceBlanks blanks_;
   SentencePieceJoin join_;
   Table<BitmapTrieNode> user_defined_nodes_;

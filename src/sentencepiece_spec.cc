@@ -5,14 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "src/spec_errors.h"
 #include "trellis/internal/stage/byte_fallback.h"
 
 namespace trellis::internal {
 namespace {
-
-absl::Status Invalid(const std::string& field, const std::string& value, std::string_view expected) {
-  return absl::InvalidArgumentError(field + ": " + value + ", expected " + std::string(expected));
-}
 
 std::string PieceField(size_t id, std::string_view field) {
   return "model.pieces[" + std::to_string(id) + "]." + std::string(field);
@@ -20,11 +17,11 @@ std::string PieceField(size_t id, std::string_view field) {
 
 }  // namespace
 
-absl::Status CheckSentencePieceModel(const UnigramModel& model) {
+absl::Status CheckSentencePieceModel(const UnigramModel& model, const PieceList& pieces) {
   bool has_byte[256] = {};
   bool any_in_lattice = false;
-  for (size_t id = 0; id < model.pieces.size(); ++id) {
-    const Piece& piece = model.pieces[id];
+  for (size_t id = 0; id < pieces.size(); ++id) {
+    const PieceView piece = pieces[id];
     if (piece.text.empty()) return Invalid(PieceField(id, "text"), "empty", "at least one byte");
     // Sums are float here.
     if (!std::isfinite(static_cast<float>(piece.score))) {
@@ -33,14 +30,14 @@ absl::Status CheckSentencePieceModel(const UnigramModel& model) {
     const bool is_unk = model.unk_id.has_value() && static_cast<size_t>(*model.unk_id) == id;
     if (is_unk != (piece.type == PieceType::kUnknown)) {
       return Invalid("model.unk_id", model.unk_id ? std::to_string(*model.unk_id) : "none",
-                     "the one piece of type kUnknown; " + std::to_string(id) + " (\"" + piece.text + "\") contradicts");
+                     "the one piece of type kUnknown; " + std::to_string(id) + " (" + Quoted(piece.text) + ") contradicts");
     }
     any_in_lattice |= piece.type == PieceType::kNormal || piece.type == PieceType::kUserDefined ||
                       piece.type == PieceType::kUnused;
     if (piece.type != PieceType::kByte) continue;
     if (!model.byte_fallback) return Invalid("model.byte_fallback", "false", "true: there are byte pieces");
     const int value = ByteOfPiece(piece.text);
-    if (value < 0) return Invalid(PieceField(id, "text"), "\"" + piece.text + "\"", "<0x00> to <0xFF>: it is of type kByte");
+    if (value < 0) return Invalid(PieceField(id, "text"), Quoted(piece.text), "<0x00> to <0xFF>: it is of type kByte");
     has_byte[value] = true;
   }
   if (!any_in_lattice) return Invalid("model.pieces", "none to match", "one of type kNormal, kUserDefined or kUnused");

@@ -4,11 +4,12 @@
 #define TRELLIS_SRC_SENTENCEPIECE_SPEC_H_
 
 #include "absl/status/status.h"
+#include "src/piece_list.h"
 #include "trellis/spec.h"
 
 namespace trellis::internal {
 
-absl::Status CheckSentencePieceModel(const UnigramModel& model);
+absl::Status CheckSentencePieceModel(const UnigramModel& model, const PieceList& pieces);
 
 }  // namespace trellis::internal
 

@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "src/piece_list.h"
 #include "src/sentencepiece_spec.h"
 #include "src/spec_errors.h"
 #include "src/stages_spec.h"
@@ -26,21 +27,23 @@ using internal::CheckMatchedText;
 using internal::Index;
 using internal::Invalid;
 using internal::NotSupported;
+using internal::PieceList;
+using internal::PieceView;
 using internal::Quoted;
 
 // Tables have an entry for each id; the largest published vocabularies have a
 // million.
 constexpr size_t kMaxIds = size_t{1} << 24;
 
-absl::Status CheckModel(const TokenizerSpec& spec) {
+absl::Status CheckModel(const TokenizerSpec& spec, const PieceList& pieces) {
   const UnigramModel& model = spec.model;
-  if (model.pieces.empty()) return Invalid("model.pieces", "empty", "at least one piece");
-  if (model.pieces.size() > kMaxIds) {
-    return Invalid("model.pieces", std::to_string(model.pieces.size()) + " pieces",
+  if (pieces.empty()) return Invalid("model.pieces", "empty", "at least one piece");
+  if (pieces.size() > kMaxIds) {
+    return Invalid("model.pieces", std::to_string(pieces.size()) + " pieces",
                    "at most " + std::to_string(kMaxIds));
   }
-  for (size_t i = 0; i < model.pieces.size(); ++i) {
-    const Piece& piece = model.pieces[i];
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const PieceView piece = pieces[i];
     if (!std::isfinite(piece.score)) {
       char shown[32];
       std::snprintf(shown, sizeof(shown), "%g", piece.score);
@@ -51,15 +54,15 @@ absl::Status CheckModel(const TokenizerSpec& spec) {
                      "kNormal (0) in the Hugging Face dialect");
     }
   }
-  if (model.unk_id && (*model.unk_id < 0 || static_cast<size_t>(*model.unk_id) >= model.pieces.size())) {
+  if (model.unk_id && (*model.unk_id < 0 || static_cast<size_t>(*model.unk_id) >= pieces.size())) {
     return Invalid("model.unk_id", std::to_string(*model.unk_id),
-                   "an id below " + std::to_string(model.pieces.size()));
+                   "an id below " + std::to_string(pieces.size()));
   }
-  if (spec.dialect == Dialect::kSentencePiece) return internal::CheckSentencePieceModel(model);
+  if (spec.dialect == Dialect::kSentencePiece) return internal::CheckSentencePieceModel(model, pieces);
   return absl::OkStatus();
 }
 
-absl::Status CheckAddedTokens(const TokenizerSpec& spec) {
+absl::Status CheckAddedTokens(const TokenizerSpec& spec, const PieceList& pieces) {
   absl::flat_hash_map<std::string, size_t> first;  // by content
   absl::flat_hash_set<TokenId> taken;
   for (size_t i = 0; i < spec.added_tokens.size(); ++i) {
@@ -72,9 +75,9 @@ absl::Status CheckAddedTokens(const TokenizerSpec& spec) {
       return Invalid(field + ".id", std::to_string(token.id), "an id below " + std::to_string(kMaxIds));
     }
     const auto id = static_cast<size_t>(token.id);
-    if (id < spec.model.pieces.size() && spec.model.pieces[id].text != token.content) {
+    if (id < pieces.size() && pieces.text(id) != token.content) {
       return Invalid(field + ".id", std::to_string(token.id) + " (" + Quoted(token.content) + ")",
-                     "another id: this is the piece " + Quoted(spec.model.pieces[id].text));
+                     "another id: this is the piece " + Quoted(pieces.text(id)));
     }
     // One content may come twice: as it stands, and normalized.
     const size_t none = spec.added_tokens.size();
@@ -93,8 +96,8 @@ absl::Status CheckAddedTokens(const TokenizerSpec& spec) {
 }
 
 // One more than the largest id of a piece or added token.
-size_t IdLimit(const TokenizerSpec& spec) {
-  size_t limit = spec.model.pieces.size();
+size_t IdLimit(const TokenizerSpec& spec, const PieceList& pieces) {
+  size_t limit = pieces.size();
   for (const AddedToken& token : spec.added_tokens) {
     if (static_cast<size_t>(token.id) >= limit) limit = static_cast<size_t>(token.id) + 1;
   }
@@ -117,7 +120,7 @@ absl::Status CheckTemplate(const std::string& name, const std::vector<TemplatePi
   return absl::OkStatus();
 }
 
-absl::Status CheckPostProcessor(const TokenizerSpec& spec) {
+absl::Status CheckPostProcessor(const TokenizerSpec& spec, const PieceList& pieces) {
   const PostProcessorTemplate& post_processor = spec.post_processor;
   for (size_t i = 0; i < post_processor.single.size(); ++i) {
     const auto* sequence = std::get_if<TemplateSequence>(&post_processor.single[i]);
@@ -125,7 +128,7 @@ absl::Status CheckPostProcessor(const TokenizerSpec& spec) {
       return Invalid(Index("post_processor.single", i), "sequence B", "sequence A: a single text has no B");
     }
   }
-  const size_t limit = IdLimit(spec);
+  const size_t limit = IdLimit(spec, pieces);
   if (absl::Status status = CheckTemplate("post_processor.single", post_processor.single, limit);
       !status.ok()) {
     return status;
@@ -175,13 +178,23 @@ absl::Status CheckDecoders(const TokenizerSpec& spec) {
 
 }  // namespace
 
+namespace internal {
+
+absl::Status CheckSpec(const TokenizerSpec& spec, const PieceList& pieces) {
+  absl::Status status = CheckModel(spec, pieces);
+  if (status.ok()) status = CheckAddedTokens(spec, pieces);
+  if (status.ok()) status = CheckNormalizers(spec);
+  if (status.ok()) status = CheckNormalizedTokens(spec);
+  if (status.ok()) status = CheckPreTokenizers(spec);
+  if (status.ok()) status = CheckPostProcessor(spec, pieces);
+  if (status.ok()) status = CheckDecoders(spec);
+  return status;
+}
+
+}  // namespace internal
+
 absl::Status ValidateSpec(const TokenizerSpec& spec) {
-  using Check = absl::Status (*)(const TokenizerSpec&);
-  for (const Check check : {CheckModel, CheckAddedTokens, internal::CheckNormalizers, internal::CheckNormalizedTokens,
-                            internal::CheckPreTokenizers, CheckPostProcessor, CheckDecoders}) {
-    if (absl::Status status = check(spec); !status.ok()) return status;
-  }
-  return absl::OkStatus();
+  return internal::CheckSpec(spec, PieceList(spec.model.pieces));
 }
 
 }  // namespace trellis

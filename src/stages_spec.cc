@@ -1,5 +1,6 @@
 #include "src/stages_spec.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <variant>
@@ -97,7 +98,10 @@ absl::Status CheckNormalizers(const TokenizerSpec& spec) {
 }
 
 absl::Status CheckNormalizedTokens(const TokenizerSpec& spec) {
-  if (spec.dialect == Dialect::kSentencePiece) return absl::OkStatus();
+  const auto is_normalized = [](const AddedToken& token) { return token.normalized; };
+  if (spec.dialect == Dialect::kSentencePiece || std::ranges::none_of(spec.added_tokens, is_normalized)) {
+    return absl::OkStatus();
+  }
   const NormalizerChain chain(spec.normalizers);
   for (size_t i = 0; i < spec.added_tokens.size(); ++i) {
     const AddedToken& token = spec.added_tokens[i];

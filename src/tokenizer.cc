@@ -20,12 +20,14 @@ namespace trellis {
 using internal::AddedTokenMatch;
 using internal::AddedTokenMatcher;
 using internal::AddedTokenRule;
+using internal::BitmapTrieNode;
 using internal::CodeOnly;
 using internal::ColumnFits;
 using internal::ColumnsFit;
 using internal::MatchSpecial;
 using internal::PostProcessor;
 using internal::StageResult;
+using internal::Table;
 using internal::TextSegment;
 using internal::TokenSink;
 using internal::WordCache;
@@ -44,6 +46,8 @@ std::vector<AddedTokenRule> RawRules(const TokenizerSpec& spec) {
   return rules;
 }
 
+constexpr char kUnsuited[] = "the alphabet or the pieces do not suit the symbol trie";
+
 uint64_t NextId() {
   static std::atomic<uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
@@ -53,28 +57,88 @@ uint64_t NextId() {
 
 Tokenizer::Impl::Impl(TokenizerSpec spec, const TokenizerOptions& options)
     : spec_(std::move(spec)),
-      vocab_(spec_),
-      plain_(spec_, options),
+      pieces_(spec_.model.pieces),
+      vocab_(spec_, pieces_),
+      plain_(spec_, pieces_, options, nullptr),
       id_(NextId()),
       raw_matcher_(RawRules(spec_)),
       post_processor_(spec_.post_processor) {
   if (spec_.dialect == Dialect::kSentencePiece) {
-    sentencepiece_ = std::make_unique<const internal::SentencePiecePipeline>(spec_, options);
+    sentencepiece_ = std::make_unique<const internal::SentencePiecePipeline>(spec_, pieces_, options, Table<BitmapTrieNode>());
   }
-  if (const auto obstacle = WordPath::FindObstacle(spec_, plain_.normalized_matcher())) {
+  FindObstacle(options, WordPath::FindObstacle(spec_, pieces_, plain_.normalized_matcher()));
+  if (obstacle_.empty()) {
+    words_ = sentencepiece_ != nullptr ? WordPath::Create(spec_, pieces_, *sentencepiece_, options)
+                                       : WordPath::Create(spec_, pieces_, plain_, options);
+    if (words_ == nullptr) obstacle_ = kUnsuited;
+  }
+  BuildTries();
+}
+
+Tokenizer::Impl::Impl(internal::StoredTokenizer stored, const TokenizerOptions& options, absl::Status& status)
+    : file_(std::move(stored.file)),
+      spec_(std::move(stored.spec)),
+      pieces_(stored.pieces),
+      vocab_(spec_, pieces_),
+      plain_(spec_, pieces_, options, &stored.plain),
+      id_(NextId()),
+      raw_matcher_(RawRules(spec_)),
+      post_processor_(spec_.post_processor) {
+  if (spec_.dialect == Dialect::kSentencePiece) {
+    sentencepiece_ = std::make_unique<const internal::SentencePiecePipeline>(spec_, pieces_, options,
+                                                                             std::move(stored.summed_trie));
+  }
+  // Where there are words, nothing was in their way but what the options say.
+  const bool has_words = file_->Has(internal::SectionId::kWords);
+  const internal::AddedTokenMatcher& normalized = plain_.normalized_matcher();
+  FindObstacle(options, has_words ? WordPath::FindFieldObstacle(spec_, normalized)
+                                  : WordPath::FindObstacle(spec_, pieces_, normalized));
+  if (obstacle_.empty() && !has_words) obstacle_ = kUnsuited;
+  if (obstacle_.empty()) {
+    auto words = sentencepiece_ != nullptr ? WordPath::Open(pieces_, *sentencepiece_, *file_)
+                                           : WordPath::Open(spec_, pieces_, plain_, *file_);
+    status = words.status();
+    if (!words.ok()) return;
+    words_ = *std::move(words);
+  }
+  BuildTries();
+}
+
+absl::StatusOr<Tokenizer> Tokenizer::Impl::OfStored(internal::StoredTokenizer stored, const TokenizerOptions& options) {
+  absl::Status status;
+  std::shared_ptr<const Impl> impl(new Impl(std::move(stored), options, status));
+  if (!status.ok()) return status;
+  return Tokenizer(std::move(impl));
+}
+
+void Tokenizer::Impl::FindObstacle(const TokenizerOptions& options, const std::optional<std::string>& obstacle) {
+  if (obstacle) {
     obstacle_ = *obstacle;
   } else if (!options.shortcuts) {
     obstacle_ = "shortcuts are off";
-  } else {
-    words_ = sentencepiece_ != nullptr ? WordPath::Create(spec_, *sentencepiece_, options)
-                                       : WordPath::Create(spec_, plain_, options);
-    if (words_ == nullptr) obstacle_ = "the alphabet or the pieces do not suit the symbol trie";
   }
+}
+
+void Tokenizer::Impl::BuildTries() {
   // Encode must not be the one that builds it.
   if (words_ == nullptr || words_->MayNeedPlain()) {
     sentencepiece_ != nullptr ? sentencepiece_->BuildTrie() : plain_.BuildTrie();
   }
   if (spec_.dialect == Dialect::kHuggingFace) BuildDecoders();
+}
+
+const TokenizerSpec& Tokenizer::Impl::spec() const {
+  if (!file_) return spec_;
+  std::call_once(spec_once_, [this] {
+    whole_spec_ = spec_;
+    std::vector<Piece>& pieces = whole_spec_->model.pieces;
+    pieces.reserve(pieces_.size());
+    for (size_t id = 0; id < pieces_.size(); ++id) {
+      const internal::PieceView piece = pieces_[id];
+      pieces.push_back({std::string(piece.text), piece.score, piece.type});
+    }
+  });
+  return *whole_spec_;
 }
 
 StageResult Tokenizer::Impl::EncodeText(std::string_view text, const EncodeOptions& options, ScratchCarver& carver,
@@ -171,6 +235,10 @@ size_t Tokenizer::Impl::ScratchBytes(size_t input_bytes) const {
 
 std::vector<TableFact> Tokenizer::Impl::Facts() const {
   std::vector<TableFact> facts;
+  if (file_) {
+    facts.push_back({"compiled file", std::to_string(file_->bytes().bytes().size()) + " bytes, " +
+                                          (file_->bytes().is_mapped() ? "mapped" : "a copy of its own")});
+  }
   if (words_ != nullptr) {
     facts.push_back({"path", sentencepiece_ != nullptr ? "words (table, cache, symbol lattice; sums go on)"
                                                        : "words (table, cache, symbol lattice)"});
@@ -181,7 +249,8 @@ std::vector<TableFact> Tokenizer::Impl::Facts() const {
   }
   const bool summed = sentencepiece_ != nullptr;
   facts.push_back({"byte trie bytes", std::to_string(summed ? sentencepiece_->TrieBytes() : plain_.TrieBytes())});
-  const size_t huge = (summed ? sentencepiece_->TrieHugeBytes() : plain_.TrieHugeBytes()) + (words_ != nullptr ? words_->HugeBytes() : 0);
+  size_t huge = file_ ? file_->bytes().HugeBytes() : 0;
+  huge += (summed ? sentencepiece_->TrieHugeBytes() : plain_.TrieHugeBytes()) + (words_ != nullptr ? words_->HugeBytes() : 0);
   facts.push_back({"huge page bytes", std::to_string(huge)});
   facts.push_back({"instruction set", std::string(internal::IsaName(internal::ActiveIsa()))});
   return facts;
@@ -228,6 +297,7 @@ size_t Tokenizer::DecodedBytes(std::span<const TokenId> ids) const { return impl
 
 const Vocab& Tokenizer::vocab() const { return impl_->vocab(); }
 const TokenizerSpec& Tokenizer::spec() const { return impl_->spec(); }
+const TokenizerSpec& Tokenizer::spec_without_pieces() const { return impl_->spec_without_pieces(); }
 std::vector<TableFact> Tokenizer::Facts() const { return impl_->Facts(); }
 
 }  // namespace trellis

@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "src/compiled_tokenizer.h"
+#include "src/piece_list.h"
 #include "src/plain_path.h"
 #include "src/sentencepiece_pipeline.h"
 #include "src/vocab_table.h"
@@ -56,6 +59,8 @@ inline Encoding Written(const EncodingBuffer& buffer, size_t tokens, size_t rows
 class Tokenizer::Impl {
  public:
   Impl(TokenizerSpec spec, const TokenizerOptions& options);
+  // Of a compiled file's tables; an error where those of the word path are unsound.
+  static absl::StatusOr<Tokenizer> OfStored(internal::StoredTokenizer stored, const TokenizerOptions& options);
 
   absl::StatusOr<Encoding> Encode(std::span<const Input> inputs, const EncodeOptions& options, Scratch& scratch,
                                   const EncodingBuffer& buffer) const;
@@ -74,14 +79,21 @@ class Tokenizer::Impl {
   size_t MaxTokens(size_t input_bytes) const;
   std::vector<TableFact> Facts() const;
 
-  const TokenizerSpec& spec() const { return spec_; }
+  const TokenizerSpec& spec() const;
+  // spec() but for the pieces, which may not be there.
+  const TokenizerSpec& spec_without_pieces() const { return spec_; }
   const internal::VocabTable& vocab() const { return vocab_; }
   const internal::PlainPath& plain_path() const { return plain_; }
   // Null in the Hugging Face dialect.
   const internal::SentencePiecePipeline* sentencepiece() const { return sentencepiece_.get(); }
   const internal::AddedTokenMatcher& raw_matcher() const { return raw_matcher_; }
+  // Adds the sections of a compiled file, as views of the tables.
+  void Save(internal::CompiledWriter& writer) const;
 
  private:
+  Impl(internal::StoredTokenizer stored, const TokenizerOptions& options, absl::Status& status);
+  void FindObstacle(const TokenizerOptions& options, const std::optional<std::string>& obstacle);
+  void BuildTries();
   void BuildDecoders();
   absl::StatusOr<std::string_view> DecodeTokens(std::span<const TokenId> ids, const DecodeOptions& options,
                                                 std::span<char> out) const;
@@ -118,7 +130,11 @@ class Tokenizer::Impl {
   bool CutsNothing(const EncodeOptions& options, internal::PostProcessor::Shape shape) const;
   void TrimOffsets(std::string_view text, std::span<const TokenId> ids, std::span<Offset> offsets) const;
 
-  TokenizerSpec spec_;
+  std::optional<internal::CompiledFile> file_;  // tables may be views of it
+  TokenizerSpec spec_;                          // without pieces where there is a file
+  internal::PieceList pieces_;
+  mutable std::once_flag spec_once_;
+  mutable std::optional<TokenizerSpec> whole_spec_;  // made when first asked for, where there is a file
   internal::VocabTable vocab_;
   internal::PlainPath plain_;
   std::unique_ptr<const internal::SentencePiecePipeline> sentencepiece_;  // instead of plain_, in its dialect

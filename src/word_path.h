@@ -35,6 +35,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "src/compiled_file.h"
+#include "src/piece_list.h"
 #include "src/plain_path.h"
 #include "src/sentencepiece_pipeline.h"
 #include "src/stage/word_table_builder.h"
@@ -53,15 +56,27 @@ class WordPath {
  public:
   // Why this spec must take the plain path, in words; nullopt: it need not.
   // `normalized`: what is matched in normalized text.
-  static std::optional<std::string> FindObstacle(const TokenizerSpec& spec, const AddedTokenMatcher& normalized);
+  static std::optional<std::string> FindObstacle(const TokenizerSpec& spec, const PieceList& pieces,
+                                                 const AddedTokenMatcher& normalized);
+  // The first part of it, which looks at no piece and at no rule.
+  static std::optional<std::string> FindFieldObstacle(const TokenizerSpec& spec, const AddedTokenMatcher& normalized);
 
-  // `spec` without obstacle; it and the path of its dialect must outlive this
-  // object. nullptr when the tables would not fit their fields (then that path
-  // serves).
-  static std::unique_ptr<WordPath> Create(const TokenizerSpec& spec, const PlainPath& plain,
+  // `spec` without obstacle; the path of its dialect must outlive this object.
+  // nullptr when the tables would not fit their fields (then that path serves).
+  static std::unique_ptr<WordPath> Create(const TokenizerSpec& spec, const PieceList& pieces, const PlainPath& plain,
                                           const TokenizerOptions& options);
-  static std::unique_ptr<WordPath> Create(const TokenizerSpec& spec, const SentencePiecePipeline& plain,
-                                          const TokenizerOptions& options);
+  static std::unique_ptr<WordPath> Create(const TokenizerSpec& spec, const PieceList& pieces,
+                                          const SentencePiecePipeline& plain, const TokenizerOptions& options);
+
+  // The same of what Save wrote (word_path_compiled.cc), where no field is in the
+  // way. Whatever the sections
+  // say, no text can lead outside of them.
+  static absl::StatusOr<std::unique_ptr<WordPath>> Open(const TokenizerSpec& spec, const PieceList& pieces,
+                                                        const PlainPath& plain, const CompiledFile& file);
+  static absl::StatusOr<std::unique_ptr<WordPath>> Open(const PieceList& pieces, const SentencePiecePipeline& plain,
+                                                        const CompiledFile& file);
+  // Adds the tables' sections, as views of them.
+  void Save(CompiledWriter& writer) const;
 
   StageResult Run(const TextSegment& segment, MatchSpecial special, ScratchCarver& carver,
                   WordCache::Memory* cache, TokenSink& sink) const;
@@ -88,19 +103,34 @@ class WordPath {
     uint32_t end;
   };
 
-  WordPath() = default;
-  bool Build(const UnigramModel& model, std::string_view marker, PageSize pages);
+  WordPath(const TokenizerSpec& spec, const PlainPath& plain);
+  explicit WordPath(const SentencePiecePipeline& plain);
+  bool Build(const PieceList& pieces, std::string_view marker, PageSize page_size);
+  absl::Status OpenTables(const PieceList& pieces, std::string_view marker, const CompiledFile& file);
+  absl::Status OpenCodePoints(const CompiledFile& file);
+  absl::Status OpenTrie(const PieceList& pieces, const CompiledFile& file);
+  absl::Status OpenWords(const PieceList& pieces, const CompiledFile& file);
   void FindBlanks();
   std::optional<std::string_view> Normal(std::string_view character) const;
-  bool BuildSymbols(const UnigramModel& model, std::string_view marker, PageSize pages);
+  bool NumberAlphabet(const PieceList& pieces);
+  bool FindMarker(std::string_view marker);
+  bool FindCosts(const PieceList& pieces);
+  template <typename F>
+  void ForEachScore(const PieceList& pieces, F&& f) const;
+  // To the nearest whole number, ties to the even one; costs are far below 2^51.
+  double RoundedCost(double score) const { return (-score * unit_ + 0x1p52) - 0x1p52; }
+  uint32_t CostOf(double score) const { return static_cast<uint32_t>(RoundedCost(score)); }
+  bool BuildTrie(const PieceList& pieces, PageSize page_size);
   void BuildCodePoints();
   void FindRuleMarks();
   void FindKeyCharacters();
-  void BuildWords(const UnigramModel& model, std::string_view marker, PageSize pages);
+  void FindMaxSymbols();
+  void FindPunctuation();
+  void BuildWords(const PieceList& pieces, std::string_view marker, PageSize page_size);
   std::optional<uint16_t> ReachOfWordAlone(std::string_view word, TokenId id, Scratch& scratch) const;
   std::optional<uint16_t> ReachOfWord(std::string_view word, TokenId id, Scratch& scratch) const;
-  bool IsInLattice(const Piece& piece) const;
-  double ScoreOf(const Piece& piece) const;
+  bool IsInLattice(PieceType type) const;
+  double ScoreOf(double score) const;
   TokenId UnkId() const;
   double UnkScore() const;
 
@@ -171,7 +201,7 @@ class WordPath {
   const PlainPath* plain_ = nullptr;
   const SentencePiecePipeline* summed_ = nullptr;
   const AddedTokenMatcher* normalized_ = nullptr;  // in normalized words
-  std::optional<PrecompiledStep> precompiled_;
+  const PrecompiledStep* precompiled_ = nullptr;  // that path's
   AsciiSet blanks_;
   // Bytes of the blank that belongs to the word behind it: 1 where blanks become
   // markers.
@@ -182,7 +212,7 @@ class WordPath {
   std::array<uint8_t, 256> punctuation_ = {};  // 1 + index; 0: none
   std::array<TokenId, WordTable::kPunctuations + 1> punctuation_ids_ = {};  // by 1 + index
 
-  uint32_t alphabet_ = 0;
+  uint32_t alphabet_ = 0;  // symbols are 1 to this
   CodePointTable code_points_;
   CodePointTable raw_symbols_;  // of characters that are normal already
   struct Replacement {

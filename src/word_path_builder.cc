@@ -13,7 +13,6 @@
 namespace trellis::internal {
 namespace {
 
-constexpr uint32_t kMaxAlphabet = 0xFFFE;
 // Sums of costs of a whole pre-token stay far below a LatticeKey's range.
 constexpr double kHighestCost = double{1u << 30};
 constexpr double kMostPieces = kMaxFastSymbols;
@@ -33,43 +32,48 @@ PageSize PagesOf(const TokenizerOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<WordPath> WordPath::Create(const TokenizerSpec& spec, const PlainPath& plain,
+std::unique_ptr<WordPath> WordPath::Create(const TokenizerSpec& spec, const PieceList& pieces, const PlainPath& plain,
                                            const TokenizerOptions& options) {
-  std::unique_ptr<WordPath> path(new WordPath);
-  path->plain_ = &plain;
-  path->normalized_ = &plain.normalized_matcher();
-  if (const PrecompiledNormalizer* precompiled = OnlyPrecompiled(spec)) {
-    path->precompiled_.emplace(precompiled->charsmap);
-  }
-  path->lead_ = BlanksOf(spec) == BlanksBecome::kMarkers ? 1 : 0;
-  path->split_at_marker_ = MetaspaceOf(spec).split;
-  return path->Build(spec.model, MetaspaceOf(spec).replacement, PagesOf(options)) ? std::move(path) : nullptr;
+  std::unique_ptr<WordPath> path(new WordPath(spec, plain));
+  return path->Build(pieces, MetaspaceOf(spec).replacement, PagesOf(options)) ? std::move(path) : nullptr;
 }
 
-std::unique_ptr<WordPath> WordPath::Create(const TokenizerSpec& spec, const SentencePiecePipeline& plain,
-                                           const TokenizerOptions& options) {
-  std::unique_ptr<WordPath> path(new WordPath);
+std::unique_ptr<WordPath> WordPath::Create(const TokenizerSpec&, const PieceList& pieces,
+                                           const SentencePiecePipeline& plain, const TokenizerOptions& options) {
+  std::unique_ptr<WordPath> path(new WordPath(plain));
+  return path->Build(pieces, kMetaSpace, PagesOf(options)) ? std::move(path) : nullptr;
+}
+
+WordPath::WordPath(const TokenizerSpec& spec, const PlainPath& plain)
+    : plain_(&plain), normalized_(&plain.normalized_matcher()) {
+  precompiled_ = plain.normalizers().OnlyPrecompiled();
+  lead_ = BlanksOf(spec) == BlanksBecome::kMarkers ? 1 : 0;
+  split_at_marker_ = MetaspaceOf(spec).split;
+}
+
+WordPath::WordPath(const SentencePiecePipeline& plain) : summed_(&plain) {
   static const AddedTokenMatcher kNone({});  // the dialect has no such tokens
-  path->summed_ = &plain;
-  path->normalized_ = &kNone;
-  return path->Build(spec.model, kMetaSpace, PagesOf(options)) ? std::move(path) : nullptr;
+  normalized_ = &kNone;
 }
 
-bool WordPath::Build(const UnigramModel& model, std::string_view marker, PageSize pages) {
+bool WordPath::Build(const PieceList& pieces, std::string_view marker, PageSize page_size) {
   FindBlanks();
-  if (!BuildSymbols(model, marker, pages)) return false;
+  if (!NumberAlphabet(pieces)) return false;
+  if (!FindMarker(marker)) return false;
+  if (!FindCosts(pieces)) return false;
+  if (!BuildTrie(pieces, page_size)) return false;
   BuildCodePoints();
-  BuildWords(model, marker, pages);
+  FindMaxSymbols();
+  FindPunctuation();
+  BuildWords(pieces, marker, page_size);
   return true;
 }
 
 // SentencePiece matches normal pieces only; to Hugging Face all are.
-bool WordPath::IsInLattice(const Piece& piece) const {
-  return summed_ == nullptr || piece.type == PieceType::kNormal;
-}
+bool WordPath::IsInLattice(PieceType type) const { return summed_ == nullptr || type == PieceType::kNormal; }
 
-double WordPath::ScoreOf(const Piece& piece) const {
-  return summed_ == nullptr ? piece.score : static_cast<double>(static_cast<float>(piece.score));
+double WordPath::ScoreOf(double score) const {
+  return summed_ == nullptr ? score : static_cast<double>(static_cast<float>(score));
 }
 
 TokenId WordPath::UnkId() const { return summed_ == nullptr ? plain_->scores().unk_id : summed_->scores().unk_id; }
@@ -78,18 +82,13 @@ double WordPath::UnkScore() const {
   return summed_ == nullptr ? plain_->scores().unk_score : static_cast<double>(summed_->scores().unk_score);
 }
 
-// Numbers the alphabet and builds the trie.
-bool WordPath::BuildSymbols(const UnigramModel& model, std::string_view marker, PageSize pages) {
-  const auto& pieces = model.pieces;
+bool WordPath::NumberAlphabet(const PieceList& pieces) {
   std::vector<double> mass(kMaxCodePoint + 1, 0.0);
-  size_t symbols = 0;
-  for (const Piece& piece : pieces) {
-    if (!IsInLattice(piece)) continue;
+  for (size_t id = 0; id < pieces.size(); ++id) {
+    const PieceView piece = pieces[id];
+    if (!IsInLattice(piece.type)) continue;
     const double probability = std::exp(piece.score) + 1e-12;  // unused letters still get a number
-    ForEachCodePoint(piece.text, [&](uint32_t c) {
-      mass[c] += piece.score == 0.0 ? 1e-12 : probability;
-      ++symbols;
-    });
+    ForEachCodePoint(piece.text, [&](uint32_t c) { mass[c] += piece.score == 0.0 ? 1e-12 : probability; });
   }
   std::vector<uint32_t> letters;
   for (uint32_t c = 0; c <= kMaxCodePoint; ++c) {
@@ -107,38 +106,43 @@ bool WordPath::BuildSymbols(const UnigramModel& model, std::string_view marker, 
   });
   alphabet_ = static_cast<uint32_t>(letters.size());
   for (uint32_t i = 0; i < alphabet_; ++i) raw_symbols_.Set(letters[i], i + 1);
-  marker_ = static_cast<Symbol>(raw_symbols_[DecodeUtf8(marker).code_point]);
-  if (marker_ == kUnknownSymbol) return false;  // no piece has one: nothing to be fast about
+  return true;
+}
 
-  // The largest power of two in which all costs fit their field, and how far
-  // rounding may move the difference of two sums.
-  double highest = 0.0;
-  for (const Piece& piece : pieces) {
-    if (IsInLattice(piece)) highest = std::max(highest, -ScoreOf(piece));
+// false: no piece has one, so that there is nothing to be fast about.
+bool WordPath::FindMarker(std::string_view marker) {
+  marker_ = static_cast<Symbol>(raw_symbols_[DecodeUtf8(marker).code_point]);
+  return marker_ != kUnknownSymbol;
+}
+
+template <typename F>
+void WordPath::ForEachScore(const PieceList& pieces, F&& f) const {
+  if (summed_ == nullptr && !pieces.scores().empty()) {
+    for (const double score : pieces.scores()) f(score);
+    return;
   }
-  highest = std::max(highest, -UnkScore());
-  unit_ = std::exp2(std::floor(std::log2(kHighestCost / highest)));
-  double most_off = 0.0;
-  const auto cost_of = [&](double score) {
-    const double exact = -score * unit_;
-    const double rounded = std::nearbyint(exact);
-    most_off = std::max(most_off, std::abs(rounded - exact));
-    return static_cast<uint32_t>(rounded);
-  };
-  std::vector<Symbol> text;
-  text.reserve(symbols);
-  std::vector<CharTrieKey> keys;
-  keys.reserve(pieces.size());
   for (size_t id = 0; id < pieces.size(); ++id) {
-    if (!IsInLattice(pieces[id])) continue;
-    const size_t begin = text.size();
-    ForEachCodePoint(pieces[id].text, [&](uint32_t c) { text.push_back(static_cast<Symbol>(raw_symbols_[c])); });
-    const size_t size = text.size() - begin;
-    if (size > kMaxPieceSymbols) return false;
-    if (size == 0) continue;
-    keys.push_back({{text.data() + begin, size}, static_cast<TokenId>(id), cost_of(ScoreOf(pieces[id]))});
+    if (IsInLattice(pieces.type(id))) f(ScoreOf(pieces.score(id)));
   }
-  const uint32_t unk_cost = cost_of(UnkScore());
+}
+
+// The largest power of two in which all costs fit their field, and how far
+// rounding may move the difference of two sums. false: a score is above zero.
+bool WordPath::FindCosts(const PieceList& pieces) {
+  // Branches, which are hardly ever taken, where a maximum would wait for the last.
+  double highest = -UnkScore();
+  bool above_zero = false;
+  ForEachScore(pieces, [&](double score) {
+    if (-score > highest) highest = -score;
+    above_zero |= score > 0.0;
+  });
+  if (above_zero) return false;
+  unit_ = std::exp2(std::floor(std::log2(kHighestCost / highest)));
+  double most_off = std::abs(RoundedCost(UnkScore()) + UnkScore() * unit_);
+  ForEachScore(pieces, [&](double score) {
+    const double off = std::abs(RoundedCost(score) + score * unit_);
+    if (off > most_off) most_off = off;
+  });
   // Both sums of a comparison may be off by a rounding a piece; the reference's
   // own additions round too, by at most half an ulp of the largest sum each.
   const double largest_sum = kMostPieces * highest;
@@ -146,6 +150,27 @@ bool WordPath::BuildSymbols(const UnigramModel& model, std::string_view marker, 
   const double off = 2.0 * (kMostPieces * most_off + reference_off);
   margin_ = off < 0.5 ? 0 : static_cast<int64_t>(std::ceil(off));
   float_costs_ = {unit_, most_off, highest};
+  return true;
+}
+
+bool WordPath::BuildTrie(const PieceList& pieces, PageSize page_size) {
+  std::vector<Symbol> text;
+  // What keys view must not move; no piece has more symbols than bytes.
+  size_t bytes = 0;
+  for (size_t id = 0; id < pieces.size(); ++id) bytes += pieces.text(id).size();
+  text.reserve(bytes);
+  std::vector<CharTrieKey> keys;
+  keys.reserve(pieces.size());
+  for (size_t id = 0; id < pieces.size(); ++id) {
+    const PieceView piece = pieces[id];
+    if (!IsInLattice(piece.type)) continue;
+    const size_t begin = text.size();
+    ForEachCodePoint(piece.text, [&](uint32_t c) { text.push_back(static_cast<Symbol>(raw_symbols_[c])); });
+    const size_t size = text.size() - begin;
+    if (size > kMaxPieceSymbols) return false;
+    if (size == 0) continue;
+    keys.push_back({{text.data() + begin, size}, static_cast<TokenId>(id), CostOf(ScoreOf(piece.score))});
+  }
 
   // Of equal pieces the last counts.
   std::stable_sort(keys.begin(), keys.end(), [](const CharTrieKey& a, const CharTrieKey& b) {
@@ -161,14 +186,14 @@ bool WordPath::BuildSymbols(const UnigramModel& model, std::string_view marker, 
     }
   }
   keys.resize(out);
-  auto trie = BuildCharTrie(keys, alphabet_, UnkId(), unk_cost, pages);
+  auto trie = BuildCharTrie(keys, alphabet_, UnkId(), CostOf(UnkScore()), page_size);
   if (!trie) return false;
   trie_ = *std::move(trie);
   return true;
 }
 
 size_t WordPath::HugeBytes() const {
-  return trie_.units.memory().HugeBytes() + words_.entries.memory().HugeBytes();
+  return trie_.units.HugeBytes() + words_.entries.HugeBytes();
 }
 
 std::vector<TableFact> WordPath::Facts() const {

@@ -69,8 +69,6 @@ void WordPath::BuildCodePoints() {
         entry = CodePointTable::kStrange;
       }
       replacements_.push_back(replacement);
-      max_symbols_per_byte_ = std::max<size_t>(max_symbols_per_byte_, (replacement.count + one.size() - 1) / one.size());
-      if (c == kReplacementCharacter) max_symbols_per_byte_ = std::max<size_t>(max_symbols_per_byte_, replacement.count);
     } else if (IsBlankCharacter(c)) {
       entry = CodePointTable::kBlank;
     }
@@ -109,7 +107,19 @@ void WordPath::FindKeyCharacters() {
       before = c;
     });
   });
-  max_symbols_per_byte_ = std::max(max_symbols_per_byte_, rewriter.max_characters());
+}
+
+// What TakeColumns reckons with: no byte of a word has more symbols, whether its
+// characters are replaced one by one or the exact normalizer reads it.
+void WordPath::FindMaxSymbols() {
+  if (precompiled_) max_symbols_per_byte_ = std::max(max_symbols_per_byte_, precompiled_->MaxCharacters(1, 1));
+  if (summed_ != nullptr) max_symbols_per_byte_ = std::max(max_symbols_per_byte_, summed_->rewriter().max_characters());
+  code_points_.ForEach([&](uint32_t c, uint32_t entry) {
+    if ((entry & CodePointTable::kReplaced) == 0) return;
+    const size_t count = replacements_[entry & CodePointTable::kNumberMask].count;
+    const size_t bytes = Utf8Length(c);
+    max_symbols_per_byte_ = std::max(max_symbols_per_byte_, (count + bytes - 1) / bytes);
+  });
 }
 
 }  // namespace trellis::internal

@@ -16,6 +16,7 @@ namespace trellis::internal {
 
 // Stands for a blank among symbols.
 inline constexpr Symbol kBlankSymbol = 0xFFFF;
+inline constexpr uint32_t kMaxAlphabet = kBlankSymbol - 1;
 
 // Longer pre-tokens take the exact lattice at once: the margin is computed for
 // sums of so many pieces.

@@ -60,7 +60,7 @@ std::optional<std::string> FindKeyObstacle(const CharsMap& map) {
   return obstacle;
 }
 
-std::optional<std::string> FindSentencePieceObstacle(const TokenizerSpec& spec) {
+std::optional<std::string> FindSentencePieceField(const TokenizerSpec& spec) {
   const auto& normalizer = std::get<SentencePieceNormalizer>(spec.normalizers.front());
   if (!normalizer.add_dummy_prefix || !normalizer.remove_extra_whitespaces || !normalizer.escape_whitespaces ||
       normalizer.treat_whitespace_as_suffix) {
@@ -68,26 +68,32 @@ std::optional<std::string> FindSentencePieceObstacle(const TokenizerSpec& spec) 
   }
   if (spec.model.byte_fallback) return "unknown characters are spelled in bytes";
   if (!spec.model.unk_id) return "no unknown piece";
+  return std::nullopt;
+}
+
+std::optional<std::string> FindSentencePieceObstacle(const TokenizerSpec& spec, const PieceList& pieces) {
   // Roundings of costs must be small against those of floats.
   constexpr double kLowest = -1e5;
   bool has_marker = false;
-  for (const Piece& piece : spec.model.pieces) {
+  for (size_t id = 0; id < pieces.size(); ++id) {
+    const PieceView piece = pieces[id];
     if (piece.type == PieceType::kUserDefined) return "a user-defined piece is matched before rules";
     if (piece.type != PieceType::kNormal) continue;
     if (piece.score > 0.0) return "a score above zero";
     if (piece.score < kLowest) return "a score far below zero";
     if (!IsWellFormed(piece.text)) return "a piece is malformed";
-    if (piece.text.find(kMetaSpace, 1) != std::string::npos) return "a piece has a marker behind its first character";
+    if (piece.text.find(kMetaSpace, 1) != std::string_view::npos) return "a piece has a marker behind its first character";
     has_marker |= piece.text == kMetaSpace;
   }
   if (!has_marker) return "the marker is no piece";
+  const auto& normalizer = std::get<SentencePieceNormalizer>(spec.normalizers.front());
   return normalizer.charsmap.empty() ? std::nullopt : FindKeyObstacle(CharsMap(normalizer.charsmap));
 }
 
 }  // namespace
 
-std::optional<std::string> WordPath::FindObstacle(const TokenizerSpec& spec, const AddedTokenMatcher& normalized) {
-  if (spec.dialect == Dialect::kSentencePiece) return FindSentencePieceObstacle(spec);
+std::optional<std::string> WordPath::FindFieldObstacle(const TokenizerSpec& spec, const AddedTokenMatcher& normalized) {
+  if (spec.dialect == Dialect::kSentencePiece) return FindSentencePieceField(spec);
   if (!spec.normalizers.empty() && OnlyPrecompiled(spec) == nullptr) return "normalizers other than Precompiled";
   if (!SuitsWords(spec.pre_tokenizers)) {
     return "pre-tokenizers other than WhitespaceSplit and Metaspace, always, or Metaspace alone, always and split";
@@ -97,11 +103,18 @@ std::optional<std::string> WordPath::FindObstacle(const TokenizerSpec& spec, con
   }
   if (!spec.model.unk_id) return "no unknown piece";
   if (spec.model.byte_fallback) return "unknown characters are spelled in bytes";
+  return std::nullopt;
+}
+
+std::optional<std::string> WordPath::FindObstacle(const TokenizerSpec& spec, const PieceList& pieces,
+                                                  const AddedTokenMatcher& normalized) {
+  if (auto obstacle = FindFieldObstacle(spec, normalized)) return obstacle;
+  if (spec.dialect == Dialect::kSentencePiece) return FindSentencePieceObstacle(spec, pieces);
   size_t unk_characters = 0;
-  ForEachCodePoint(spec.model.pieces[static_cast<size_t>(*spec.model.unk_id)].text, [&](uint32_t) { ++unk_characters; });
+  ForEachCodePoint(pieces.text(static_cast<size_t>(*spec.model.unk_id)), [&](uint32_t) { ++unk_characters; });
   if (unk_characters == 1) return "the unknown piece is a character";
-  for (const Piece& piece : spec.model.pieces) {
-    if (piece.score > 0.0) return "a score above zero";
+  for (size_t id = 0; id < pieces.size(); ++id) {
+    if (pieces.score(id) > 0.0) return "a score above zero";
   }
   if (const PrecompiledNormalizer* precompiled = OnlyPrecompiled(spec)) {
     return FindRuleObstacle(CharsMap(precompiled->charsmap), BlanksOf(spec));

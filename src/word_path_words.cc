@@ -15,17 +15,31 @@ static_assert(kPunctuations.size() == WordTable::kPunctuations);
 
 }  // namespace
 
-// Puts every word that the lattice makes one piece of into the table.
-void WordPath::BuildWords(const UnigramModel& model, std::string_view marker, PageSize pages) {
-  const auto& pieces = model.pieces;
+// Punctuation that is cut off a word that is looked up.
+void WordPath::FindPunctuation() {
+  const CharTrie trie = trie_.view();
+  for (size_t i = 0; i < kPunctuations.size(); ++i) {
+    const auto byte = static_cast<uint8_t>(kPunctuations[i]);
+    const uint32_t entry = code_points_[byte];
+    const uint32_t symbol = entry & CodePointTable::kNumberMask;
+    // Alone it must be itself, a character, and a piece, which may come out of any text.
+    if (blanks_.Has(byte) || (entry & CodePointTable::kFlags) != 0 || symbol == kUnknownSymbol) continue;
+    const TokenId id = trie.units[symbol].id;
+    if (id == UnkId() || (plain_ != nullptr && plain_->IsShielded(id))) continue;
+    punctuation_[byte] = static_cast<uint8_t>(i + 1);
+    punctuation_ids_[i + 1] = id;
+  }
+}
 
+// Puts every word that the lattice makes one piece of into the table.
+void WordPath::BuildWords(const PieceList& pieces, std::string_view marker, PageSize page_size) {
   // Which characters stand before which punctuation inside a piece: between
   // others, no piece reaches across.
   std::array<std::vector<bool>, WordTable::kPunctuations> joined;
   joined.fill(std::vector<bool>(alphabet_ + 1, false));
-  for (const Piece& piece : pieces) {
+  for (size_t id = 0; id < pieces.size(); ++id) {
     uint32_t previous = 0;
-    ForEachCodePoint(piece.text, [&](uint32_t c) {
+    ForEachCodePoint(pieces.text(id), [&](uint32_t c) {
       const size_t index = c < 0x80 ? kPunctuations.find(static_cast<char>(c)) : std::string_view::npos;
       if (index != std::string_view::npos) joined[index][raw_symbols_[previous] & CodePointTable::kNumberMask] = true;
       previous = c;
@@ -37,27 +51,14 @@ void WordPath::BuildWords(const UnigramModel& model, std::string_view marker, Pa
       if (rule.pattern.find(kPunctuations[i]) != std::string::npos) joined[i].assign(alphabet_ + 1, true);
     }
   }
-  const CharTrie trie = trie_.view();
-  for (size_t i = 0; i < kPunctuations.size(); ++i) {
-    const auto byte = static_cast<uint8_t>(kPunctuations[i]);
-    const uint32_t entry = code_points_[byte];
-    const uint32_t symbol = entry & CodePointTable::kNumberMask;
-    // Alone it must be itself, a character, and a piece.
-    if (blanks_.Has(byte) || (entry & CodePointTable::kFlags) != 0 || symbol == kUnknownSymbol ||
-        trie.units[symbol].id == UnkId()) {
-      continue;
-    }
-    punctuation_[byte] = static_cast<uint8_t>(i + 1);
-    punctuation_ids_[i + 1] = trie.units[symbol].id;
-  }
-
   std::vector<WordEntry> words;
   words.reserve(pieces.size());
   Scratch scratch;
   scratch.Reserve(ScratchBytes(kMaxWordKey));
   for (size_t id = 0; id < pieces.size(); ++id) {
-    if (!IsInLattice(pieces[id]) || !pieces[id].text.starts_with(marker)) continue;
-    const std::string_view word = std::string_view(pieces[id].text).substr(marker.size());
+    const PieceView piece = pieces[id];
+    if (!IsInLattice(piece.type) || !piece.text.starts_with(marker)) continue;
+    const std::string_view word = piece.text.substr(marker.size());
     if (word.empty() || word.size() > kMaxWordKey) continue;
     if (std::any_of(word.begin(), word.end(), [&](char c) { return blanks_.Has(static_cast<uint8_t>(c)); })) continue;
     const std::optional<uint16_t> reach = summed_ != nullptr
@@ -79,7 +80,7 @@ void WordPath::BuildWords(const UnigramModel& model, std::string_view marker, Pa
     }
     words.push_back(entry);
   }
-  words_ = BuildWordTable(words, pages);
+  words_ = BuildWordTable(words, page_size);
   word_table_ = words_.view();
 }
 

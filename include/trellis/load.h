@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trellis/spec.h"
 #include "trellis/tokenizer.h"
@@ -28,14 +29,34 @@ struct SentencePieceOptions {
 absl::StatusOr<TokenizerSpec> ParseSentencePieceModel(std::string_view model_proto,
                                                       const SentencePieceOptions& options = {});
 
+// --- compiled files: finished tables, which are used where they lie ---
+
+// The first bytes of one.
+inline constexpr std::string_view kCompiledFileMark = "\x7Ftrellis";
+
+// Writes the tables of a Tokenizer of `spec`, and the spec, to `path`, and puts
+// the finished file in the place of what was there. Errors are
+// Tokenizer::Create's, and those of writing. Such a file is for this version of
+// the library, and for machines of this byte order.
+absl::Status CompileTokenizer(const TokenizerSpec& spec, const std::string& path);
+
+// A Tokenizer whose tables are that file, mapped: all processes share its pages,
+// and all of it has been looked at before this returns, so that a file that is
+// damaged, or made to do harm, is an error that says where, or a Tokenizer that
+// may know odd words but touches nothing else. While it is mapped it must not be
+// changed in place or cut (CompileTokenizer never does). With
+// options.huge_pages the file is read into memory of the process's own instead.
+// options.trie does not matter where the file has a byte trie.
+absl::StatusOr<Tokenizer> MapTokenizer(const std::string& path, const TokenizerOptions& options = {});
+
 struct LoadOptions {
   SentencePieceOptions sentencepiece = {};
   TokenizerOptions tokenizer = {};
 };
 
-// `path` is a tokenizer.json, a .model, or a folder that holds one
-// (tokenizer.json first). Decides by content, not by name. Errors name the
-// file.
+// `path` is a tokenizer.json, a .model, a compiled file, or a folder that holds
+// one (tokenizer.json first, else the only *.model or *.trellis). Decides by
+// content, not by name. Errors name the file.
 absl::StatusOr<TokenizerSpec> LoadSpec(const std::string& path, const LoadOptions& options = {});
 absl::StatusOr<Tokenizer> LoadTokenizer(const std::string& path, const LoadOptions& options = {});
 

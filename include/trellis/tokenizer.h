@@ -190,8 +190,12 @@ class Tokenizer {
   std::string Decode(std::span<const TokenId> ids, const DecodeOptions& options = {}) const;
 
   const Vocab& vocab() const;
-  // What Create was given, pieces' texts included.
+  // What Create was given, pieces' texts included. Of a compiled file it is made
+  // at the first call, which takes time and memory for each piece.
   const TokenizerSpec& spec() const;
+  // spec() for whoever does not look at model.pieces, which may be empty here.
+  // Costs nothing.
+  const TokenizerSpec& spec_without_pieces() const;
   // Which paths are on, sizes of tables in bytes, how long they took.
   std::vector<TableFact> Facts() const;
 

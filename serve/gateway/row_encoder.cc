@@ -64,7 +64,7 @@ void EncodedRows::Append(const EncodedRows& more) {
 RowEncoder::RowEncoder(const Tokenizer& tokenizer, model::TypeIds type_ids)
     : tokenizer_(tokenizer), type_ids_(type_ids) {
   std::vector<TokenId>* side = &begin_;
-  for (const TemplatePiece& piece : tokenizer.spec().post_processor.single) {
+  for (const TemplatePiece& piece : tokenizer.spec_without_pieces().post_processor.single) {
     if (const auto* special = std::get_if<TemplateSpecial>(&piece)) {
       side->insert(side->end(), special->ids.begin(), special->ids.end());
     } else {

@@ -65,7 +65,7 @@ absl::Status CheckTogether(const std::string& folder, const ModelFolder& model) 
                                                    " ids, expected at most the ", model.config.vocab_size,
                                                    " that config.json says (vocab_size)"));
   }
-  const PostProcessorTemplate& form = model.tokenizer.spec().post_processor;
+  const PostProcessorTemplate& form = model.tokenizer.spec_without_pieces().post_processor;
   if (model.config.labels == 1 && Specials(form.pair) == 0) {
     return absl::InvalidArgumentError(absl::StrCat(folder,
                                                    ": the tokenizer's post_processor puts nothing between "

@@ -22,7 +22,7 @@ BuiltWordTable BuildWordTable(const std::vector<WordEntry>& words, PageSize page
   const auto buckets = static_cast<uint32_t>(count / kWordsPerBucket) + 1;
   const auto slots = static_cast<uint32_t>(count * kSlotsPerWord) + 1;
   table.entries = Table<WordEntry>(slots, pages);
-  table.pilots.assign(buckets, 0);
+  table.pilots = Table<uint16_t>(buckets, PageSize::kDefault);
 
   std::vector<uint64_t> hashes(count);
   std::vector<uint32_t> begin(buckets + 1, 0);

@@ -12,13 +12,13 @@ namespace trellis::internal {
 
 struct BuiltWordTable {
   Table<WordEntry> entries;
-  std::vector<uint16_t> pilots;
+  Table<uint16_t> pilots;
   WordTable view() const {
     return entries.size() == 0 ? WordTable()
                                : WordTable(entries.data(), static_cast<uint32_t>(entries.size()), pilots.data(),
                                            static_cast<uint32_t>(pilots.size()));
   }
-  size_t bytes() const { return entries.bytes() + pilots.size() * sizeof(uint16_t); }
+  size_t bytes() const { return entries.bytes() + pilots.bytes(); }
 };
 
 // `words` must have different keys. The rare word that finds no place is left

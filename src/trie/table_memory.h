@@ -44,21 +44,31 @@ class TableMemory {
   size_t size_ = 0;
 };
 
-// A fixed array in TableMemory; T must be fine as zero bytes.
+// A fixed array, in TableMemory of its own or a view of finished elements that
+// somebody else keeps (a mapped file); T must be fine as zero bytes.
 template <typename T>
 class Table {
  public:
   Table() = default;
-  Table(size_t count, PageSize pages) : memory_(count * sizeof(T), pages), count_(count) {}
-  T* data() const { return reinterpret_cast<T*>(memory_.data()); }
+  Table(size_t count, PageSize pages)
+      : memory_(count * sizeof(T), pages), data_(reinterpret_cast<const T*>(memory_.data())), count_(count) {}
+  explicit Table(std::span<const T> elements) : data_(elements.data()), count_(elements.size()) {}
+
+  const T* data() const { return data_; }
+  const T& operator[](size_t i) const { return data_[i]; }
+  // Building only: not of a view.
+  T* data() { return reinterpret_cast<T*>(memory_.data()); }
+  T& operator[](size_t i) { return data()[i]; }
+
   size_t size() const { return count_; }
-  T& operator[](size_t i) const { return data()[i]; }
-  std::span<T> span() const { return {data(), count_}; }
+  std::span<const T> span() const { return {data_, count_}; }
   size_t bytes() const { return count_ * sizeof(T); }
-  const TableMemory& memory() const { return memory_; }
+  // Bytes of its own memory on 2 MB pages now.
+  size_t HugeBytes() const { return memory_.HugeBytes(); }
 
  private:
   TableMemory memory_;
+  const T* data_ = nullptr;
   size_t count_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "trellis/internal/compiled.h"
 #include "trellis/trellis.h"
 
 namespace {
@@ -98,13 +99,17 @@ TEST(AllocStages, EncodeAllocatesNothing) {
   }
 }
 
-class Alloc : public testing::TestWithParam<bool> {
+enum class Tables { kShortcuts, kPlain, kCompiled };
+
+class Alloc : public testing::TestWithParam<Tables> {
  protected:
   Alloc() {
     const char* path = std::getenv("TRELLIS_MODEL");
-    LoadOptions options;
-    options.tokenizer.shortcuts = GetParam();
-    auto tokenizer = LoadTokenizer(path != nullptr ? path : TRELLIS_SOURCE_DIR "/models/multilingual-e5-small", options);
+    auto spec = LoadSpec(path != nullptr ? path : TRELLIS_SOURCE_DIR "/models/multilingual-e5-small");
+    if (!spec.ok()) return;
+    auto tokenizer = GetParam() == Tables::kCompiled
+                         ? internal::TokenizerOfCompiledBytes(internal::CompiledBytes(*spec).value())
+                         : Tokenizer::Create(*std::move(spec), {.shortcuts = GetParam() == Tables::kShortcuts});
     if (tokenizer.ok()) tokenizer_.emplace(*std::move(tokenizer));
   }
 
@@ -231,8 +236,12 @@ TEST_P(Alloc, AStreamDoesNotAllocateInTheLongRun) {
   EXPECT_EQ(bytes, Texts()[2].size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Paths, Alloc, testing::Bool(),
-                         [](const auto& tested) { return tested.param ? "Shortcuts" : "Plain"; });
+INSTANTIATE_TEST_SUITE_P(Paths, Alloc, testing::Values(Tables::kShortcuts, Tables::kPlain, Tables::kCompiled),
+                         [](const auto& tested) {
+                           return tested.param == Tables::kShortcuts ? "Shortcuts"
+                                  : tested.param == Tables::kPlain   ? "Plain"
+                                                                     : "Compiled";
+                         });
 
 }  // namespace
 }  // namespace trellis

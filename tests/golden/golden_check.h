@@ -13,6 +13,7 @@
 #include "tests/golden/golden_case.h"
 #include "trellis/code_point_offsets.h"
 #include "trellis/decode_stream.h"
+#include "trellis/internal/compiled.h"
 #include "trellis/internal/explain.h"
 #include "trellis/load.h"
 #include "trellis/padding.h"
@@ -27,22 +28,33 @@ inline std::string ModelPath() {
 struct Variant {
   const char* name;
   TokenizerOptions options;
+  bool compiled = false;  // through a compiled file's bytes
 };
 inline const Variant kVariants[] = {
     {"shortcuts", {}},
     {"shortcuts, double array", {.trie = TokenizerOptions::TrieKind::kDoubleArray}},
     {"plain", {.shortcuts = false}},
     {"plain, double array", {.shortcuts = false, .trie = TokenizerOptions::TrieKind::kDoubleArray}},
+    {"compiled", {}, true},
+    {"compiled, plain", {.shortcuts = false}, true},
 };
 
-// The model with these options, loaded once a process. A missing model is a
+inline absl::StatusOr<Tokenizer> Make(const TokenizerSpec& spec, const Variant& variant) {
+  if (!variant.compiled) return Tokenizer::Create(spec, variant.options);
+  const absl::StatusOr<std::string> bytes = trellis::internal::CompiledBytes(spec);
+  if (!bytes.ok()) return bytes.status();
+  return trellis::internal::TokenizerOfCompiledBytes(*bytes, variant.options);
+}
+
+// The model of this variant, loaded once a process. A missing model is a
 // failure, never a skip: these tests are what "exact" rests on.
 inline const Tokenizer& Model(const Variant& variant) {
   static std::vector<std::pair<const Variant*, Tokenizer>> loaded;
   for (const auto& [key, tokenizer] : loaded) {
     if (key == &variant) return tokenizer;
   }
-  absl::StatusOr<Tokenizer> tokenizer = LoadTokenizer(ModelPath(), {.tokenizer = variant.options});
+  const absl::StatusOr<TokenizerSpec> spec = LoadSpec(ModelPath());
+  absl::StatusOr<Tokenizer> tokenizer = spec.ok() ? Make(*spec, variant) : spec.status();
   if (!tokenizer.ok()) {
     ADD_FAILURE() << tokenizer.status()
                   << "\nIf the model is not there: tools/fetch_model --tokenizer-only puts it into "

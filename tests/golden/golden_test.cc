@@ -81,7 +81,8 @@ TEST_P(GoldenVariant, ShieldGivesNoSpecialId) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tables, GoldenVariant,
-                         testing::Values(&kVariants[0], &kVariants[1], &kVariants[2], &kVariants[3]),
+                         testing::Values(&kVariants[0], &kVariants[1], &kVariants[2], &kVariants[3],
+                                         &kVariants[4], &kVariants[5]),
                          [](const auto& variant) {
                            std::string name = variant.param->name;
                            std::erase_if(name, [](char c) { return c == ' ' || c == ','; });

@@ -32,7 +32,7 @@ size_t Check(const TokenizerSpec& spec, std::vector<GoldenCase> cases) {
     golden.padding = spec.padding;
   }
   for (const Variant& variant : kVariants) {
-    const absl::StatusOr<Tokenizer> tokenizer = Tokenizer::Create(spec, variant.options);
+    const absl::StatusOr<Tokenizer> tokenizer = Make(spec, variant);
     EXPECT_TRUE(tokenizer.ok()) << tokenizer.status();
     if (tokenizer.ok()) {
       EXPECT_EQ(CheckAll(variant.name, *tokenizer, cases), cases.size());

@@ -83,8 +83,16 @@ void CheckSpCases(const Tokenizer& tokenizer, const std::vector<SpCase>& cases, 
                            << shown;
 }
 
-constexpr TokenizerOptions::TrieKind kTries[] = {TokenizerOptions::TrieKind::kBitmapPacked,
-                                                 TokenizerOptions::TrieKind::kDoubleArray};
+// The tables that serve this dialect: those of golden_check.h with shortcuts.
+const Variant* const kTables[] = {&kVariants[0], &kVariants[1], &kVariants[4]};
+
+Tokenizer MakeOrDie(const std::string& path, const Variant& variant) {
+  const absl::StatusOr<TokenizerSpec> spec = LoadSpec(path);
+  absl::StatusOr<Tokenizer> tokenizer = spec.ok() ? Make(*spec, variant) : spec.status();
+  if (tokenizer.ok()) return *std::move(tokenizer);
+  ADD_FAILURE() << tokenizer.status();
+  return LoadOrDie(path);
+}
 
 TEST(SentencePieceGolden, SmallModelsMatchReference) {
   std::map<std::string, std::vector<SpCase>> by_model;
@@ -94,10 +102,9 @@ TEST(SentencePieceGolden, SmallModelsMatchReference) {
   EXPECT_GE(by_model.size(), 19u) << "the golden file has lost models";
   for (const auto& [model, cases] : by_model) {
     EXPECT_GT(cases.size(), 150u) << model << " has lost cases";
-    for (const TokenizerOptions::TrieKind trie : kTries) {
-      const Tokenizer tokenizer =
-          LoadOrDie(kFolder + ("sp_models/" + model) + ".model", {.tokenizer = {.trie = trie}});
-      CheckSpCases(tokenizer, cases, model);
+    for (const Variant* const tables : kTables) {
+      const Tokenizer tokenizer = MakeOrDie(kFolder + ("sp_models/" + model) + ".model", *tables);
+      CheckSpCases(tokenizer, cases, model + ", " + tables->name);
     }
   }
 }
@@ -105,8 +112,8 @@ TEST(SentencePieceGolden, SmallModelsMatchReference) {
 TEST(SentencePieceGolden, DemoModelMatchesReference) {
   const std::vector<SpCase> cases = ReadSpCases(std::string(kFolder) + "sp_xlmr.jsonl");
   EXPECT_GT(cases.size(), 700u) << "the golden file has lost cases";
-  for (const TokenizerOptions::TrieKind trie : kTries) {
-    CheckSpCases(LoadOrDie(DemoModelFile(), {.tokenizer = {.trie = trie}}), cases, "demo model");
+  for (const Variant* const tables : kTables) {
+    CheckSpCases(MakeOrDie(DemoModelFile(), *tables), cases, std::string("demo model, ") + tables->name);
   }
 }
 

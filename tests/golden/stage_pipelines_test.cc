@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/golden/golden_check.h"
 #include "trellis/load.h"
 #include "trellis/tokenizer.h"
 
@@ -18,21 +19,14 @@ namespace {
 
 using Json = simdjson::dom::element;
 
-const TokenizerOptions kVariants[] = {
-    {},
-    {.trie = TokenizerOptions::TrieKind::kDoubleArray},
-    {.shortcuts = false},
-    {.shortcuts = false, .trie = TokenizerOptions::TrieKind::kDoubleArray},
-};
-
 // One file, however its tables are built.
 std::vector<Tokenizer> Load(const std::string& name, std::string_view file) {
   std::vector<Tokenizer> tokenizers;
   const auto spec = ParseTokenizerJson(file);
   EXPECT_TRUE(spec.ok()) << name << ": " << spec.status();
   if (!spec.ok()) return tokenizers;
-  for (const TokenizerOptions& options : kVariants) {
-    auto tokenizer = Tokenizer::Create(*spec, options);
+  for (const Variant& variant : kVariants) {
+    auto tokenizer = Make(*spec, variant);
     EXPECT_TRUE(tokenizer.ok()) << name << ": " << tokenizer.status();
     if (tokenizer.ok()) tokenizers.push_back(*std::move(tokenizer));
   }

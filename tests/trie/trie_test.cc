@@ -147,12 +147,12 @@ TEST(TableMemory, IsZeroAndAligned) {
 // Where the kernel grants 2 MB pages, smaps says so; where it does not, nothing
 // breaks.
 TEST(TableMemory, HugePagesAreSeenWhenGranted) {
-  const Table<uint64_t> small(1 << 20, PageSize::kDefault);
-  const Table<uint64_t> huge(1 << 20, PageSize::kHuge);
+  Table<uint64_t> small(1 << 20, PageSize::kDefault);
+  Table<uint64_t> huge(1 << 20, PageSize::kHuge);
   for (size_t i = 0; i < huge.size(); i += 512) huge[i] = small[i] = 1;
-  EXPECT_LE(huge.memory().HugeBytes(), huge.bytes() + (size_t{2} << 20));
-  RecordProperty("huge_bytes", std::to_string(huge.memory().HugeBytes()));
-  std::printf("2 MB pages: %zu of %zu bytes\n", huge.memory().HugeBytes(), huge.bytes());
+  EXPECT_LE(huge.HugeBytes(), huge.bytes() + (size_t{2} << 20));
+  RecordProperty("huge_bytes", std::to_string(huge.HugeBytes()));
+  std::printf("2 MB pages: %zu of %zu bytes\n", huge.HugeBytes(), huge.bytes());
 }
 
 }  // namespace

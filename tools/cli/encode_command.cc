@@ -71,7 +71,7 @@ class CharOffsets {
     absl::StatusOr<PairLengths> kept = Kept(request);
     if (!kept.ok()) return kept.status();
     size_t at = 0;
-    for (const TemplatePiece& piece : tokenizer_.spec().post_processor.pair) {
+    for (const TemplatePiece& piece : tokenizer_.spec_without_pieces().post_processor.pair) {
       if (const auto* special = std::get_if<TemplateSpecial>(&piece)) {
         if (request.options.add_special_tokens) at += special->ids.size();
         continue;
@@ -99,7 +99,7 @@ class CharOffsets {
       *length = encoding->ids.size();
     }
     const size_t specials =
-        request.options.add_special_tokens ? SpecialCount(tokenizer_.spec(), request.input) : 0;
+        request.options.add_special_tokens ? SpecialCount(tokenizer_.spec_without_pieces(), request.input) : 0;
     return KeptLengths(lengths, request.options, specials);
   }
 
@@ -129,10 +129,10 @@ class EncodeWorker final : public LineWorker {
     }
     EncodeOptions options = request_.options;
     if (settings_.file_truncation && options.truncate == Truncate::kNever) {
-      options = WithFileTruncation(tokenizer_.spec(), options);
+      options = WithFileTruncation(tokenizer_.spec_without_pieces(), options);
     }
     if (settings_.stride.has_value()) options.stride = *settings_.stride;
-    const bool pads = settings_.file_padding && tokenizer_.spec().padding.has_value();
+    const bool pads = settings_.file_padding && tokenizer_.spec_without_pieces().padding.has_value();
     if (pads || settings_.overflow) return AppendRows(options, out);
 
     absl::StatusOr<Encoding> encoding = encoder_.Encode(request_.input, options);
@@ -167,7 +167,7 @@ class EncodeWorker final : public LineWorker {
     absl::StatusOr<std::vector<EncodedText>> rows = Rows(options);
     if (!rows.ok()) return ExplainedEncodeError(rows.status(), tokenizer_, request_.input, options);
     const int32_t ends[] = {0, static_cast<int32_t>(rows->front().ids.size())};
-    const std::optional<Padding> padding = settings_.file_padding ? tokenizer_.spec().padding : std::nullopt;
+    const std::optional<Padding> padding = settings_.file_padding ? tokenizer_.spec_without_pieces().padding : std::nullopt;
     const size_t length = padding.has_value() ? PaddedLength(ends, *padding) : 0;
     const auto append = [&](EncodedText& row) {
       const std::vector<uint8_t> attention = padding.has_value() ? Pad(row, length, *padding) : std::vector<uint8_t>();

@@ -23,7 +23,7 @@ absl::Status ExplainedEncodeError(const absl::Status& status, const Tokenizer& t
   }
   if (!absl::IsInvalidArgument(status)) return status;
   if (options.truncate != Truncate::kNever) {
-    const size_t specials = options.add_special_tokens ? SpecialCount(tokenizer.spec(), input) : 0;
+    const size_t specials = options.add_special_tokens ? SpecialCount(tokenizer.spec_without_pieces(), input) : 0;
     if (options.max_length < specials) {
       return absl::InvalidArgumentError("max_length " + std::to_string(options.max_length) +
                                         ": expected at least " + std::to_string(specials) +

@@ -11,8 +11,8 @@
 // first steps of many walks are sent for together (SendFor...Units, SentWalk)
 // before any lattice runs.
 //
-// Invariants: each pre-token is followed by kUnknownSymbol, so that walks end;
-// pieces cover all symbols; results of both agree unless a call was close.
+// Invariants: each pre-token is followed by kUnknownSymbol, so that walks end,
+// and none goes beyond kMaxPieceSymbols, whatever the trie; pieces cover all symbols; results of both agree unless a call was close.
 #ifndef TRELLIS_INTERNAL_STAGE_SYMBOL_LATTICE_H_
 #define TRELLIS_INTERNAL_STAGE_SYMBOL_LATTICE_H_
 
@@ -125,7 +125,7 @@ inline void RelaxSymbols(const CharTrie& trie, const SymbolColumns& columns, uin
       unit_of[length] = better ? index : unit_of[length];
     };
     relax(1);
-    for (uint32_t length = 1;;) {
+    for (uint32_t length = 1; length < kMaxPieceSymbols;) {
       const Symbol next = symbol[length];
       if (!unit->MayHaveChild(next)) break;
       index = unit->base + next;
@@ -152,7 +152,7 @@ inline Closeness RunSymbolLattice(const CharTrie& trie, const SymbolColumns& col
 template <typename F>
 void ForEachLongerPiece(const CharTrie& trie, const Symbol* symbols, F&& f) {
   uint32_t index = symbols[0];
-  for (uint32_t length = 1;;) {
+  for (uint32_t length = 1; length < kMaxPieceSymbols;) {
     const CharUnit& unit = trie.units[index];
     const Symbol next = symbols[length];
     if (!unit.MayHaveChild(next)) return;

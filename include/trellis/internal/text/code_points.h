@@ -4,9 +4,12 @@
 #ifndef TRELLIS_INTERNAL_TEXT_CODE_POINTS_H_
 #define TRELLIS_INTERNAL_TEXT_CODE_POINTS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +33,21 @@ class CodePointTable {
   static constexpr uint32_t kFlags = ~(kNumberMask | kKeyBegin);
 
   CodePointTable() : pages_(kPages, 0), entries_(kPageSize, 0) {}
+  // Of what pages() and entries() of another gave; nullopt when they are no such
+  // table: each page must be there, and the first must say nothing.
+  static std::optional<CodePointTable> Of(std::span<const uint16_t> pages, std::span<const uint32_t> entries) {
+    if (pages.size() != kPages || entries.size() < kPageSize || entries.size() % kPageSize != 0) return std::nullopt;
+    const size_t count = entries.size() / kPageSize;
+    const auto inside = [&](uint16_t page) { return page < count; };
+    const auto nothing = [](uint32_t entry) { return entry == 0; };
+    if (!std::all_of(pages.begin(), pages.end(), inside)) return std::nullopt;
+    if (!std::all_of(entries.begin(), entries.begin() + kPageSize, nothing)) return std::nullopt;
+    CodePointTable table;
+    table.pages_.assign(pages.begin(), pages.end());
+    table.entries_.assign(entries.begin(), entries.end());
+    for (uint32_t c = 0; c < table.ascii_.size(); ++c) table.ascii_[c] = table[c];
+    return table;
+  }
 
   uint32_t operator[](uint32_t code_point) const {
     return entries_[pages_[code_point >> kPageBits] * kPageSize + (code_point & (kPageSize - 1))];
@@ -63,6 +81,20 @@ class CodePointTable {
     entries_[page * kPageSize + (code_point & (kPageSize - 1))] = entry;
   }
   void AddFlags(uint32_t code_point, uint32_t flags) { Set(code_point, (*this)[code_point] | flags); }
+
+  // Calls f(code point, entry) for each that has something to say, in order.
+  template <typename F>
+  void ForEach(F&& f) const {
+    for (uint32_t page = 0; page < kPages; ++page) {
+      if (pages_[page] == 0) continue;
+      const uint32_t* const entries = entries_.data() + size_t{pages_[page]} * kPageSize;
+      for (uint32_t i = 0; i < kPageSize; ++i) {
+        if (entries[i] != 0) f(page * kPageSize + i, entries[i]);
+      }
+    }
+  }
+  std::span<const uint16_t> pages() const { return pages_; }
+  std::span<const uint32_t> entries() const { return entries_; }
 
   size_t bytes() const { return pages_.size() * sizeof(uint16_t) + entries_.size() * sizeof(uint32_t); }
 
