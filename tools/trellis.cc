@@ -54,8 +54,8 @@ int main(int argc, char** argv) {
   const std::vector<trellis::cli::Command> commands = {
       trellis::cli::AddEncodeCommand(app), trellis::cli::AddDecodeCommand(app),
       trellis::cli::AddCountCommand(app), trellis::cli::AddExplainCommand(app),
-      trellis::cli::AddInfoCommand(app),   trellis::cli::AddEmbedCommand(app),
-      trellis::cli::AddRerankCommand(app)};
+      trellis::cli::AddInfoCommand(app),   trellis::cli::AddCompileCommand(app),
+      trellis::cli::AddEmbedCommand(app),  trellis::cli::AddRerankCommand(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wanted) {  // --help

@@ -282,7 +282,7 @@ class BadInput(CliTest):
 
 class WrongUsage(CliTest):
     def test_status_2(self):
-        for arguments in ([], ["compose", TINY], ["compile", TINY, "-o", "f"], ["encode"],
+        for arguments in ([], ["compose", TINY], ["compile", TINY], ["encode"],
                           ["encode", TINY, "--nonsense"], ["encode", TINY, "--threads", "-1"],
                           ["encode", TINY, "--max-length", "-1"], ["encode", TINY, "--max-length", "x"],
                           ["encode", TINY, "--truncation", "only_first"], ["encode", TINY, "--char-offsets"],
@@ -467,6 +467,69 @@ class ExplainAndInfo(CliTest):
         want = self.ok("encode", TINY, "--json", stdin=text)
         for options in (["--plain"], ["--trie", "bitmap"], ["--trie", "double-array"], ["--huge-pages"]):
             self.assertEqual(self.ok("encode", TINY, "--json", *options, stdin=text), want)
+
+
+class Compile(CliTest):
+    def compiled(self, model=TINY):
+        path = os.path.join(self.folder, "model.trellis")
+        self.assertEqual(self.ok("compile", model, "-o", path), b"")
+        return path
+
+    def test_every_command_takes_one(self):
+        path = self.compiled()
+        rows = [row for row in expected() if row["model"] == "tiny" and "ids" in row]
+        self.assertGreater(len(rows), 50)
+        stdin = b"".join(json.dumps(row["request"]).encode() + b"\n" for row in rows)
+        for options in ([], ["--plain"], ["--huge-pages"]):
+            lines = self.ok("encode", path, "--jsonl", *options, stdin=stdin).splitlines()
+            self.assertEqual([list(map(int, line.split())) for line in lines], [row["ids"] for row in rows])
+        for arguments, stdin in ((("explain", "hello  <mask> world"), b""), (("decode",), b"5 6 7"), (("count",), b"hello world")):
+            command, *rest = arguments
+            of_source, of_compiled = (self.ok(command, model, *rest, stdin=stdin) for model in (TINY, path))
+            if command == "count":  # the last row is a speed
+                of_source, of_compiled = (out.splitlines()[:-1] for out in (of_source, of_compiled))
+            self.assertEqual(of_compiled, of_source, command)
+        folder = os.path.join(self.folder, "only")
+        os.mkdir(folder)
+        os.rename(path, os.path.join(folder, "model.trellis"))
+        self.assertEqual(self.ok("encode", folder, stdin=b"hello"), id_line("hello"))
+
+    def test_info_says_so(self):
+        path = self.compiled()
+        got, source = (json.loads(self.ok("info", model, "--json")) for model in (path, TINY))
+        self.assertEqual(got.pop("compiled file"), f"{os.path.getsize(path)} bytes, mapped")
+        self.assertIn("a copy of its own", json.loads(self.ok("info", path, "--json", "--huge-pages"))["compiled file"])
+        for facts in (got, source):
+            del facts["load time, file included"]
+        self.assertEqual(got, source)
+
+    def test_compiled_again_it_is_the_same(self):
+        path = self.compiled()
+        with open(path, "rb") as f:
+            want = f.read()
+        again = os.path.join(self.folder, "again.trellis")
+        self.ok("compile", path, "-o", again)
+        with open(again, "rb") as f:
+            self.assertEqual(f.read(), want)
+        self.ok("compile", path, "-o", path)
+        self.assertEqual(self.ok("encode", path, stdin=b"hello"), id_line("hello"))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["again.trellis", "model.trellis"])
+
+    def test_what_is_damaged_is_refused(self):
+        with open(self.compiled(), "rb") as f:
+            whole = f.read()
+        for data, reason in ((whole[:-1], "byte 16: a file of "), (whole[:700] + b"?" + whole[701:], "the file is damaged"),
+                             (whole[:20], "byte 20: the end, expected a header of 40 bytes"),
+                             (whole[:12] + b"\x09" + whole[13:], "byte 12: version 9, expected 1: another version of trellis wrote this file")):
+            path = self.file("damaged.trellis", data)
+            message = self.fails(1, "encode", path)
+            self.assertTrue(message.startswith(path + ": "), message)
+            self.assertIn(reason, message)
+
+    def test_faults(self):
+        self.assertIn("cannot be opened", self.fails(1, "compile", TINY, "-o", os.path.join(self.folder, "none", "model")))
+        self.assertIn("cannot be opened", self.fails(1, "compile", os.path.join(self.folder, "none"), "-o", os.path.join(self.folder, "x")))
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ Command AddDecodeCommand(CLI::App& trellis);
 Command AddCountCommand(CLI::App& trellis);
 Command AddExplainCommand(CLI::App& trellis);
 Command AddInfoCommand(CLI::App& trellis);
+Command AddCompileCommand(CLI::App& trellis);
 // In tools/cli/engine; a build without an engine has the ones in tools/cli/no_engine.
 Command AddEmbedCommand(CLI::App& trellis);
 Command AddRerankCommand(CLI::App& trellis);

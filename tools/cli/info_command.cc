@@ -265,7 +265,7 @@ std::vector<Entry> Entries(const Tokenizer& tokenizer, double load_seconds) {
   entries.push_back(std::move(added));
   for (const TableFact& fact : tokenizer.Facts()) entries.push_back({fact.name, {fact.value}});
   char milliseconds[32];
-  std::snprintf(milliseconds, sizeof(milliseconds), "%.0f ms", load_seconds * 1e3);
+  std::snprintf(milliseconds, sizeof(milliseconds), "%.1f ms", load_seconds * 1e3);
   entries.push_back({"load time, file included", {milliseconds}});
   return entries;
 }

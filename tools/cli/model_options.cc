@@ -4,13 +4,22 @@
 
 namespace trellis::cli {
 
-void AddModelOptions(CLI::App& command, ModelOptions& options) {
+void AddModelArgument(CLI::App& command, std::string& path) {
   command
-      .add_option("MODEL", options.path,
-                  "tokenizer.json, SentencePiece .model, or a folder that holds one (tokenizer.json first)")
+      .add_option("MODEL", path,
+                  "tokenizer.json, SentencePiece .model, what `trellis compile` made of them, or a folder that "
+                  "holds one (tokenizer.json first)")
       ->required();
-  command.add_flag("--fairseq", options.load.sentencepiece.fairseq,
+}
+
+void AddFairseqFlag(CLI::App& command, SentencePieceOptions& options) {
+  command.add_flag("--fairseq", options.fairseq,
                    "number the pieces of a .model as XLM-RoBERTa does (fairseq's id shift)");
+}
+
+void AddModelOptions(CLI::App& command, ModelOptions& options) {
+  AddModelArgument(command, options.path);
+  AddFairseqFlag(command, options.load.sentencepiece);
   command.add_flag_callback(
       "--plain", [&options] { options.load.tokenizer.shortcuts = false; },
       "switch every shortcut off; the results are the same");
@@ -22,7 +31,7 @@ void AddModelOptions(CLI::App& command, ModelOptions& options) {
           "--trie", [&options](const std::string& name) { options.load.tokenizer.trie = kTries.at(name); },
           "the byte trie: bitmap (default) or double-array; the results are the same")
       ->check(CLI::IsMember({"bitmap", "double-array"}));
-  command.add_flag("--huge-pages", options.load.tokenizer.huge_pages, "ask for 2 MB pages for the tables");
+  command.add_flag("--huge-pages", options.load.tokenizer.huge_pages, "ask for 2 MB pages for the tables (a compiled file is then copied)");
 }
 
 absl::StatusOr<Tokenizer> LoadModel(const ModelOptions& options) {

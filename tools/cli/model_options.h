@@ -16,6 +16,9 @@ struct ModelOptions {
 };
 
 void AddModelOptions(CLI::App& command, ModelOptions& options);
+// The two that say which model it is.
+void AddModelArgument(CLI::App& command, std::string& path);
+void AddFairseqFlag(CLI::App& command, SentencePieceOptions& options);
 
 absl::StatusOr<Tokenizer> LoadModel(const ModelOptions& options);
 
