@@ -57,12 +57,12 @@ absl::Status ExplainSegment(const PlainPath& path, const Vocab& vocab, const Tex
 }
 
 // The same in the SentencePiece dialect, where the whole text is one pre-token.
-absl::Status ExplainSentencePiece(const SentencePiecePipeline& path, const TextSegment& source, size_t index,
-                                  Explanation& out) {
+absl::Status ExplainSentencePiece(const SentencePiecePipeline& path, const TextSegment& source, MatchSpecial special,
+                                  size_t index, Explanation& out) {
   Scratch scratch;
   scratch.Reserve(path.ScratchBytes(source.text().size()));
   ScratchCarver carver(scratch);
-  const auto best = path.FindPath(source.text(), carver);
+  const auto best = path.FindPath(source.text(), special, carver);
   if (!best) return absl::ResourceExhaustedError("");
   const std::string_view text = best->normalized;
   const auto at = [&](size_t i) { return source.begin + best->alignment[i]; };
@@ -97,7 +97,7 @@ absl::StatusOr<Explanation> Explain(const Tokenizer& tokenizer, std::string_view
     out.segments.push_back({begin, end, kNoPiece, "", {}});
     const TextSegment segment{text, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
     if (impl.sentencepiece() != nullptr) {
-      return ExplainSentencePiece(*impl.sentencepiece(), segment, out.segments.size() - 1, out);
+      return ExplainSentencePiece(*impl.sentencepiece(), segment, special, out.segments.size() - 1, out);
     }
     return ExplainSegment(impl.plain_path(), tokenizer.vocab(), segment, special, out.segments.size() - 1, out);
   };

@@ -37,7 +37,7 @@ class NormalizedText {
     NormalizedText out(*pipeline);
     out.scratch_.Reserve(pipeline->ScratchBytes(text.size()));
     ScratchCarver carver(out.scratch_);
-    const std::optional<SentencePiecePath> path = pipeline->FindPath(text, carver);
+    const std::optional<SentencePiecePath> path = pipeline->FindPath(text, internal::MatchSpecial::kYes, carver);
     if (!path) return absl::ResourceExhaustedError("scratch");
     out.best_ = *path;
     return out;

@@ -103,6 +103,15 @@ SentencePiecePipeline::SentencePiecePipeline(const TokenizerSpec& spec, const Pi
     }
   }
   scores_ = {piece_scores_, UnknownScore(lowest_normal), model_.unk_id.value_or(kNoPiece), byte_ids_};
+
+  for (const AddedToken& token : spec.added_tokens) {
+    const auto id = static_cast<size_t>(token.id);
+    if (!token.special || id >= model_.pieces.size()) continue;
+    const PieceType type = model_.pieces[id].type;
+    if (type != PieceType::kNormal && type != PieceType::kUserDefined && type != PieceType::kByte) continue;
+    shielded_.resize(model_.pieces.size(), false);
+    shielded_[id] = true;
+  }
 }
 
 void SentencePiecePipeline::BuildTrie() const {
@@ -131,20 +140,33 @@ size_t SentencePiecePipeline::MaxTokens(size_t text_bytes) const {
   return text_bytes * (rewriter_.max_characters() + 1);
 }
 
-StageResult SentencePiecePipeline::Run(const TextSegment& segment, ScratchCarver& carver, TokenSink& sink) const {
+StageResult SentencePiecePipeline::Run(const TextSegment& segment, MatchSpecial special, ScratchCarver& carver,
+                                       TokenSink& sink) const {
   const size_t mark = carver.mark();
-  const std::optional<SentencePiecePath> path = FindPath(segment.text(), carver);
+  const std::optional<SentencePiecePath> path = FindPath(segment.text(), special, carver);
   if (!path.has_value()) return StageResult::kNoRoom;
-  bool fits = true;
+  bool fits = true, has_unk = true;
   ForEachSentencePieceToken(scores_, path->normalized, path->nodes, path->alignment,
                             [&](TokenId id, uint32_t begin, uint32_t end) {
+                              // Byte pieces spell the unknown, without a lattice.
+                              if (special == MatchSpecial::kNo && IsShielded(id)) id = scores_.unk_id;
+                              has_unk = has_unk && id != kNoPiece;
                               fits = fits && sink.Push(id, {segment.begin + begin, segment.begin + end});
                             });
   carver.Release(mark);
+  if (!has_unk) return StageResult::kNoUnk;
   return fits ? StageResult::kOk : StageResult::kNoRoom;
 }
 
-std::optional<SentencePiecePath> SentencePiecePipeline::FindPath(std::string_view text, ScratchCarver& carver) const {
+template <typename Trie>
+void SentencePiecePipeline::RunLattice(const Trie& trie, std::string_view text, MatchSpecial special,
+                                       std::span<SentencePieceNode> nodes) const {
+  if (special != MatchSpecial::kNo || !HasShielded()) return RunSentencePieceUnigram(trie, scores_, text, nodes);
+  RunSentencePieceUnigram(trie, scores_, text, nodes, [this](TokenId id) { return !IsShielded(id); });
+}
+
+std::optional<SentencePiecePath> SentencePiecePipeline::FindPath(std::string_view text, MatchSpecial special,
+                                                                 ScratchCarver& carver) const {
   if (text.empty()) return SentencePiecePath{};
   BuildTrie();
   const size_t most = MaxNormalizedBytes(rewriter_, text.size());
@@ -159,9 +181,9 @@ std::optional<SentencePiecePath> SentencePiecePipeline::FindPath(std::string_vie
   if (nodes.empty()) return std::nullopt;
   const std::string_view normalized(bytes.data(), *size);
   if (bitmap_.size() != 0) {
-    RunSentencePieceUnigram(BitmapTrie(bitmap_.span()), scores_, normalized, nodes);
+    RunLattice(BitmapTrie(bitmap_.span()), normalized, special, nodes);
   } else {
-    RunSentencePieceUnigram(DoubleArrayTrie(double_array_.span()), scores_, normalized, nodes);
+    RunLattice(DoubleArrayTrie(double_array_.span()), normalized, special, nodes);
   }
   return SentencePiecePath{normalized, alignment.first(*size + 1), nodes};
 }

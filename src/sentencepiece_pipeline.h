@@ -17,6 +17,7 @@
 #include "src/sentencepiece_lattice.h"
 #include "src/trie/table_memory.h"
 #include "trellis/encoding.h"
+#include "trellis/internal/stage/added_tokens.h"
 #include "trellis/internal/stage/sentencepiece_decoder.h"
 #include "trellis/internal/stage/sentencepiece_normalizer.h"
 #include "trellis/internal/stage/sentencepiece_unigram.h"
@@ -47,8 +48,10 @@ class SentencePiecePipeline {
   SentencePiecePipeline& operator=(const SentencePiecePipeline&) = delete;
 
   // Appends the segment's tokens to `sink`. Takes scratch and gives it back.
-  // There is nothing to shield: control pieces are never matched in text.
-  StageResult Run(const TextSegment& segment, ScratchCarver& carver, TokenSink& sink) const;
+  StageResult Run(const TextSegment& segment, MatchSpecial special, ScratchCarver& carver, TokenSink& sink) const;
+  // Whether the shield keeps any piece out of text. Control pieces are never
+  // matched in it; but a special added token can be a normal or user-defined one.
+  bool HasShielded() const { return !shielded_.empty(); }
 
   // Enough scratch for a segment of so many bytes.
   size_t ScratchBytes(size_t text_bytes) const;
@@ -66,7 +69,7 @@ class SentencePiecePipeline {
   // --- the stages, for whoever wants to look (explain) ---
 
   // nullopt: scratch is too small.
-  std::optional<SentencePiecePath> FindPath(std::string_view text, ScratchCarver& carver) const;
+  std::optional<SentencePiecePath> FindPath(std::string_view text, MatchSpecial special, ScratchCarver& carver) const;
   // All ways through a text that is normalized already. Allocates.
   SentencePieceLattice Lattice(std::string_view normalized) const;
   const SentencePieceScores& scores() const { return scores_; }
@@ -83,6 +86,9 @@ class SentencePiecePipeline {
 
  private:
   SentencePieceShown Shown(TokenId id, Controls controls) const;
+  bool IsShielded(TokenId id) const { return static_cast<size_t>(id) < shielded_.size() && shielded_[static_cast<size_t>(id)]; }
+  template <typename Trie>
+  void RunLattice(const Trie& trie, std::string_view text, MatchSpecial special, std::span<SentencePieceNode> nodes) const;
 
   const UnigramModel& model_;
   const PieceList& pieces_;
@@ -99,6 +105,7 @@ class SentencePiecePipeline {
   std::vector<float> piece_scores_;
   std::vector<TokenId> byte_ids_;
   std::vector<uint8_t> byte_values_;  // by id; only of byte pieces
+  std::vector<bool> shielded_;        // by id; empty: none
   SentencePieceScores scores_;
 };
 

@@ -121,7 +121,7 @@ void Tokenizer::Impl::FindObstacle(const TokenizerOptions& options, const std::o
 
 void Tokenizer::Impl::BuildTries() {
   // Encode must not be the one that builds it.
-  if (words_ == nullptr || words_->MayNeedPlain()) {
+  if (words_ == nullptr || words_->MayNeedPlain() || ShieldNeedsPlain()) {
     sentencepiece_ != nullptr ? sentencepiece_->BuildTrie() : plain_.BuildTrie();
   }
   if (spec_.dialect == Dialect::kHuggingFace) BuildDecoders();
@@ -148,8 +148,10 @@ StageResult Tokenizer::Impl::EncodeText(std::string_view text, const EncodeOptio
   const auto segment = [&](size_t end) {
     const TextSegment plain{text, begin, static_cast<uint32_t>(end)};
     if (begin >= end) return StageResult::kOk;
-    if (words_ != nullptr) return words_->Run(plain, special, carver, cache, sink);
-    return sentencepiece_ != nullptr ? sentencepiece_->Run(plain, carver, sink)
+    if (words_ != nullptr && (special != MatchSpecial::kNo || !ShieldNeedsPlain())) {
+      return words_->Run(plain, special, carver, cache, sink);
+    }
+    return sentencepiece_ != nullptr ? sentencepiece_->Run(plain, special, carver, sink)
                                      : plain_.Run(plain, special, carver, sink);
   };
   AddedTokenMatcher::Pass pass(raw_matcher_, text, special);
@@ -224,7 +226,9 @@ size_t Tokenizer::Impl::ScratchBytes(size_t input_bytes) const {
   const size_t tokens = MaxTextTokens(input_bytes) + 1;
   size_t path = 0;
   if (words_ != nullptr) {
-    path = words_->ScratchBytes(input_bytes) + sizeof(WordCache::Memory) + ScratchCarver::kAlign;
+    path = words_->ScratchBytes(input_bytes);
+    if (ShieldNeedsPlain()) path = std::max(path, sentencepiece_->ScratchBytes(input_bytes));
+    path += sizeof(WordCache::Memory) + ScratchCarver::kAlign;
   } else if (sentencepiece_ != nullptr) {
     path = sentencepiece_->ScratchBytes(input_bytes);
   } else {

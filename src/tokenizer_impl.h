@@ -98,6 +98,8 @@ class Tokenizer::Impl {
   absl::StatusOr<std::string_view> DecodeTokens(std::span<const TokenId> ids, const DecodeOptions& options,
                                                 std::span<char> out) const;
   size_t MaxTextTokens(size_t bytes) const;
+  // Tables of SentencePiece's words know nothing of pieces to be left out.
+  bool ShieldNeedsPlain() const { return sentencepiece_ != nullptr && sentencepiece_->HasShielded(); }
   // Appends one text's tokens to `sink`.
   internal::StageResult EncodeText(std::string_view text, const EncodeOptions& options, ScratchCarver& carver,
                                    internal::WordCache::Memory* cache, internal::TokenSink& sink) const;

@@ -79,7 +79,7 @@ StageResult WordPath::Run(const TextSegment& segment, MatchSpecial special, Scra
     if (job.needs_plain) {
       carver.Release(mark);
       sink = start;
-      return summed_->Run(segment, carver, sink);
+      return summed_->Run(segment, special, carver, sink);
     }
     if (result != StageResult::kOk) return result;
     if (count % 2 != 0) edges[0] = edges[count - 1];
@@ -262,7 +262,7 @@ void WordPath::RunLattices(Job& job, Batch& batch) const {
 
 bool WordPath::IsUsable(const Job& job, const WordCache::Found& found) const {
   if (found.ids == nullptr || (found.offsets == nullptr && job.sink.wants_offsets())) return false;
-  // SentencePiece matches no special piece.
+  // SentencePiece matches no special piece; where one is added, this path is not taken.
   return job.special != MatchSpecial::kNo || summed_ != nullptr ||
          std::none_of(found.ids, found.ids + found.count, [this](TokenId id) { return plain_->IsShielded(id); });
 }

@@ -60,9 +60,10 @@ inline uint32_t SentencePieceCharacter(char first) {
 }
 
 // Finds the best path through `text`. `nodes` needs text.size() + 1 elements.
-template <ByteTrie Trie>
+// `allowed(id)` is false for pieces that must not come out of text.
+template <ByteTrie Trie, typename Allowed>
 void RunSentencePieceUnigram(const Trie& trie, const SentencePieceScores& model, std::string_view text,
-                             std::span<SentencePieceNode> nodes) {
+                             std::span<SentencePieceNode> nodes, Allowed allowed) {
   constexpr uint32_t kUnreached = SentencePieceNode::kUnreached;
   const auto size = static_cast<uint32_t>(text.size());
   for (uint32_t i = 0; i <= size; ++i) nodes[i] = {0.0F, kUnreached, kNoPiece};
@@ -86,7 +87,7 @@ void RunSentencePieceUnigram(const Trie& trie, const SentencePieceScores& model,
     for (uint32_t end = begin; end < size && trie.Step(node, static_cast<uint8_t>(text[end]));) {
       ++end;
       const TokenId id = trie.Id(node);
-      if (id == kNoPiece) continue;
+      if (id == kNoPiece || !allowed(id)) continue;
       frontier = std::max(frontier, end);
       relax(begin, end, id, model.scores[static_cast<size_t>(id)] + so_far);
       has_single |= end - begin == character;
@@ -107,6 +108,12 @@ void RunSentencePieceUnigram(const Trie& trie, const SentencePieceScores& model,
     end = begin;
     begin = before;
   }
+}
+
+template <ByteTrie Trie>
+void RunSentencePieceUnigram(const Trie& trie, const SentencePieceScores& model, std::string_view text,
+                             std::span<SentencePieceNode> nodes) {
+  RunSentencePieceUnigram(trie, model, text, nodes, [](TokenId) { return true; });
 }
 
 // Calls f(id, begin, end) for each token of the path that the run left in
