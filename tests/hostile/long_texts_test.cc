@@ -1,0 +1,122 @@
+// Long texts of one kind on every pipeline: they fit into ScratchBytes and MaxTokens, and time is linear.
+// What is timed is this thread's own processor time, the least of several runs, so that a busy machine does
+// not decide.
+//   TRELLIS_LONG_TEXT=4194304   the longer text's bytes (tools/check --full); usually 64 KiB, the shorter
+//   has a quarter
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/hostile/every_pipeline.h"
+#include "trellis/trellis.h"
+
+namespace trellis {
+namespace {
+
+double ThreadSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+std::string Repeated(std::string_view part, size_t bytes) {
+  std::string text;
+  text.reserve(bytes + part.size());
+  while (text.size() < bytes) text += part;
+  return text;
+}
+
+const std::vector<std::pair<const char*, std::string_view>> kKinds = {
+    {"one letter", "a"},
+    {"blanks", " "},
+    {"markers", "\u2581"},
+    {"one special", "<s>"},
+    {"special and blank", " <mask> "},
+    {"half a special", "<"},
+    {"marks", "\u0301"},
+    {"marks to be sorted", "\u0316\u0301"},
+    {"a letter under marks", "a\u0301\u0316"},
+    {"joined emoji", "\U0001F468\u200D\U0001F469\u200D"},
+    {"conjuncts", "\u0915\u094d"},
+    {"malformed bytes", "\xFF"},
+    {"half characters", "\xF0\x9F\x98"},
+    {"what grows", "\ufdfa"},
+    {"nothing known", "\U00012345"},
+    {"words", "aa s> k. "},
+};
+
+class LongTexts {
+ public:
+  LongTexts(const NamedSpec& named, const TokenizerOptions& options)
+      : name_(named.name), tokenizer_(Tokenizer::Create(named.spec, options).value()) {}
+
+  // Seconds of one call; the text must fit into what is promised.
+  double Encode(const std::string& text, const char* kind, bool shield) {
+    Scratch scratch;
+    const size_t bytes = tokenizer_.ScratchBytes(text.size()), tokens = tokenizer_.MaxTokens(text.size());
+    scratch.Reserve(bytes);
+    // More than any text here takes, and less than the bound, which is lazy memory only in scratch.
+    std::vector<TokenId> ids(std::min(tokens, 24 * text.size() + 64));
+    const double begin = ThreadSeconds();
+    const auto encoding =
+        tokenizer_.Encode({.text = text}, {.match_special_tokens = !shield}, scratch, {.ids = ids});
+    const double seconds = ThreadSeconds() - begin;
+    EXPECT_TRUE(encoding.ok()) << name_ << ", " << kind << ": " << encoding.status() << ", high water "
+                               << scratch.high_water() << " of " << bytes;
+    EXPECT_LE(scratch.high_water(), bytes) << name_ << ", " << kind;
+    return seconds;
+  }
+
+  // How many times as long the text takes that is four times as long.
+  double Growth(const char* kind, std::string_view part, size_t bytes, bool shield) {
+    const std::string shorter = Repeated(part, bytes / 4), longer = Repeated(part, bytes);
+    double least[2] = {1e9, 1e9};
+    double growth = 0;
+    // Below this nothing is slow, and what is measured is the machine's company.
+    const double fast = 12e-9 * static_cast<double>(shorter.size());
+    for (int run = 0; run < 15; ++run) {
+      least[0] = std::min(least[0], Encode(shorter, kind, shield));
+      least[1] = std::min(least[1], Encode(longer, kind, shield));
+      growth = least[1] / std::max(least[0], fast);
+      if (growth < 5) break;  // nothing to be wrong about
+    }
+    return growth;
+  }
+
+ private:
+  std::string name_;
+  Tokenizer tokenizer_;
+};
+
+TEST(LongTexts, TakeLinearTimeOnEveryPipeline) {
+  const char* given = std::getenv("TRELLIS_LONG_TEXT");
+  const size_t bytes = given != nullptr ? static_cast<size_t>(std::atoll(given)) : size_t{64} << 10;
+  // Small texts lie in caches where large ones do not; a quadratic step would give 16.
+  const double limit = given != nullptr ? 5.0 : 8.0;
+  double worst = 0;
+  std::string worst_name;
+  for (const NamedSpec& named : EveryPipeline()) {
+    for (const bool shortcuts : {true, false}) {
+      LongTexts texts(named, {.shortcuts = shortcuts});
+      for (const auto& [kind, part] : kKinds) {
+        const double growth =
+            texts.Growth(kind, part, bytes, /*shield=*/kind == std::string_view("half a special"));
+        EXPECT_LT(growth, limit) << named.name << (shortcuts ? "" : ", plain") << ", " << kind;
+        if (growth > worst) {
+          worst = growth;
+          worst_name = named.name + (shortcuts ? ", " : ", plain, ") + kind;
+        }
+      }
+    }
+  }
+  std::printf("%zu bytes against a quarter: at most %.2f times as long (%s)\n", bytes, worst,
+              worst_name.c_str());
+}
+
+}  // namespace
+}  // namespace trellis
