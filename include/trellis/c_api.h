@@ -3,7 +3,8 @@
  *
  *   char why[256];
  *   trellis_tokenizer* tokenizer = NULL;
- *   if (trellis_tokenizer_load("models/multilingual-e5-small", NULL, &tokenizer, why, sizeof why) != TRELLIS_OK) ...
+ *   if (trellis_tokenizer_load("models/multilingual-e5-small", NULL, &tokenizer, why, sizeof why) !=
+ * TRELLIS_OK) ...
  *
  * Results: a status, and what went wrong as one line in `message`, memory of
  * yours (NULL, 0: not wanted). It always ends in a NUL, is cut where it does not
@@ -47,14 +48,14 @@ TRELLIS_C_API const char* trellis_version(void); /* "0.1.0" */
 typedef int32_t trellis_status;
 enum {
   TRELLIS_OK = 0,
-  TRELLIS_INVALID_ARGUMENT = 3,    /* broken file, option, or a pointer that is NULL */
-  TRELLIS_NOT_FOUND = 5,           /* no such file */
+  TRELLIS_INVALID_ARGUMENT = 3, /* broken file, option, or a pointer that is NULL */
+  TRELLIS_NOT_FOUND = 5,        /* no such file */
   TRELLIS_PERMISSION_DENIED = 7,
   TRELLIS_RESOURCE_EXHAUSTED = 8,  /* scratch or buffer too small, text of 4 GiB, no memory */
   TRELLIS_FAILED_PRECONDITION = 9, /* a stream's text does not go on as it began */
   TRELLIS_UNIMPLEMENTED = 12,      /* a file asks for what is not supported */
   TRELLIS_INTERNAL = 13,
-  TRELLIS_DATA_LOSS = 15           /* a file cannot be read to its end */
+  TRELLIS_DATA_LOSS = 15 /* a file cannot be read to its end */
 };
 TRELLIS_C_API const char* trellis_status_name(trellis_status status); /* "INVALID_ARGUMENT" */
 
@@ -76,11 +77,13 @@ enum { TRELLIS_TOKENIZER_JSON = 0, TRELLIS_SENTENCEPIECE_MODEL = 1 };
 
 /* A tokenizer.json, a .model, or a folder that holds one. */
 TRELLIS_C_API trellis_status trellis_tokenizer_load(const char* path, const trellis_load_options* options,
-                                                    trellis_tokenizer** tokenizer, char* message, size_t message_size);
+                                                    trellis_tokenizer** tokenizer, char* message,
+                                                    size_t message_size);
 /* A file's bytes, which are not needed afterwards. */
 TRELLIS_C_API trellis_status trellis_tokenizer_parse(const void* bytes, size_t size, uint32_t format,
-                                                     const trellis_load_options* options, trellis_tokenizer** tokenizer,
-                                                     char* message, size_t message_size);
+                                                     const trellis_load_options* options,
+                                                     trellis_tokenizer** tokenizer, char* message,
+                                                     size_t message_size);
 
 enum {
   TRELLIS_TOKEN_SPECIAL = 1,
@@ -107,12 +110,14 @@ TRELLIS_C_API void trellis_tokenizer_free(trellis_tokenizer* tokenizer); /* NULL
 
 #define TRELLIS_NO_ID (-1)
 
-TRELLIS_C_API int32_t trellis_vocab_size(const trellis_tokenizer* tokenizer); /* one more than the largest id */
+TRELLIS_C_API int32_t
+trellis_vocab_size(const trellis_tokenizer* tokenizer); /* one more than the largest id */
 /* A piece or added token, not ended by a NUL; NULL when there is none, or an empty one. */
 TRELLIS_C_API const char* trellis_vocab_text(const trellis_tokenizer* tokenizer, int32_t id, size_t* size);
 /* TRELLIS_NO_ID when there is none. The first call builds a table. */
 TRELLIS_C_API int32_t trellis_vocab_find(const trellis_tokenizer* tokenizer, const char* text, size_t size);
-TRELLIS_C_API double trellis_vocab_score(const trellis_tokenizer* tokenizer, int32_t id); /* 0 beyond the model */
+TRELLIS_C_API double trellis_vocab_score(const trellis_tokenizer* tokenizer,
+                                         int32_t id); /* 0 beyond the model */
 TRELLIS_C_API int32_t trellis_vocab_is_special(const trellis_tokenizer* tokenizer, int32_t id);
 TRELLIS_C_API int32_t trellis_vocab_unk(const trellis_tokenizer* tokenizer); /* or TRELLIS_NO_ID */
 
@@ -143,7 +148,12 @@ typedef struct trellis_input {
   trellis_text pair;
 } trellis_input;
 
-enum { TRELLIS_TRUNCATE_NEVER, TRELLIS_TRUNCATE_LONGEST_FIRST, TRELLIS_TRUNCATE_ONLY_FIRST, TRELLIS_TRUNCATE_ONLY_SECOND };
+enum {
+  TRELLIS_TRUNCATE_NEVER,
+  TRELLIS_TRUNCATE_LONGEST_FIRST,
+  TRELLIS_TRUNCATE_ONLY_FIRST,
+  TRELLIS_TRUNCATE_ONLY_SECOND
+};
 enum { TRELLIS_RIGHT, TRELLIS_LEFT };
 
 typedef struct trellis_encode_options {
@@ -159,7 +169,8 @@ typedef struct trellis_encode_options {
 } trellis_encode_options;
 
 /* Sets what the file says of truncation and returns 1; 0: it says nothing. */
-TRELLIS_C_API int32_t trellis_file_truncation(const trellis_tokenizer* tokenizer, trellis_encode_options* options);
+TRELLIS_C_API int32_t trellis_file_truncation(const trellis_tokenizer* tokenizer,
+                                              trellis_encode_options* options);
 
 /* Half-open range of bytes of a token's own text. Template tokens: 0, 0. */
 typedef struct trellis_offset {
@@ -175,8 +186,8 @@ typedef struct trellis_columns {
   trellis_offset* offsets;
   uint8_t* type_ids;
   uint8_t* special_tokens_mask;
-  uint8_t* attention_mask; /* 0 for pads, 1 for all else */
-  int32_t* cu_seqlens;     /* row i is [cu_seqlens[i], cu_seqlens[i + 1]) */
+  uint8_t* attention_mask;    /* 0 for pads, 1 for all else */
+  int32_t* cu_seqlens;        /* row i is [cu_seqlens[i], cu_seqlens[i + 1]) */
   size_t cu_seqlens_capacity; /* at least rows + 1 */
   /* written: */
   size_t num_tokens;
@@ -191,29 +202,32 @@ TRELLIS_C_API trellis_status trellis_encode(const trellis_tokenizer* tokenizer, 
                                             const trellis_encode_options* options, trellis_scratch* scratch,
                                             trellis_columns* columns, char* message, size_t message_size);
 /* Rows end to end. The first that fails fails the call; the message names it. */
-TRELLIS_C_API trellis_status trellis_encode_batch(const trellis_tokenizer* tokenizer, const trellis_input* inputs,
-                                                  size_t count, const trellis_encode_options* options,
-                                                  trellis_scratch* scratch, trellis_columns* columns, char* message,
-                                                  size_t message_size);
+TRELLIS_C_API trellis_status trellis_encode_batch(const trellis_tokenizer* tokenizer,
+                                                  const trellis_input* inputs, size_t count,
+                                                  const trellis_encode_options* options,
+                                                  trellis_scratch* scratch, trellis_columns* columns,
+                                                  char* message, size_t message_size);
 /* All windows of a text that truncation would cut, `stride` tokens in common. */
-TRELLIS_C_API trellis_status trellis_encode_windows(const trellis_tokenizer* tokenizer, const trellis_input* input,
-                                                    const trellis_encode_options* options, trellis_scratch* scratch,
-                                                    trellis_columns* columns, char* message, size_t message_size);
+TRELLIS_C_API trellis_status trellis_encode_windows(const trellis_tokenizer* tokenizer,
+                                                    const trellis_input* input,
+                                                    const trellis_encode_options* options,
+                                                    trellis_scratch* scratch, trellis_columns* columns,
+                                                    char* message, size_t message_size);
 
 /* Byte offsets of one text's tokens to offsets in code points, in place. Keeps
  * four bytes a byte of the longest text in `scratch`: allocates when it grows. */
-TRELLIS_C_API trellis_status trellis_offsets_to_code_points(const trellis_text* text, trellis_scratch* scratch,
-                                                            trellis_offset* offsets, size_t count, char* message,
-                                                            size_t message_size);
+TRELLIS_C_API trellis_status trellis_offsets_to_code_points(const trellis_text* text,
+                                                            trellis_scratch* scratch, trellis_offset* offsets,
+                                                            size_t count, char* message, size_t message_size);
 
 /* --- padding: never allocates --- */
 
 enum { TRELLIS_PAD_LONGEST, TRELLIS_PAD_FIXED };
 typedef struct trellis_padding {
   size_t struct_size;
-  uint32_t strategy; /* TRELLIS_PAD_* */
-  uint32_t side;     /* where the pads go */
-  size_t length;     /* TRELLIS_PAD_FIXED */
+  uint32_t strategy;  /* TRELLIS_PAD_* */
+  uint32_t side;      /* where the pads go */
+  size_t length;      /* TRELLIS_PAD_FIXED */
   size_t multiple_of; /* the length is rounded up to one; 0: as it is */
   int32_t id;
   uint32_t type_id; /* at most 255 */
@@ -223,7 +237,8 @@ typedef struct trellis_padding {
 TRELLIS_C_API int32_t trellis_file_padding(const trellis_tokenizer* tokenizer, trellis_padding* padding);
 /* How long each row becomes, and tokens of all rows then: what trellis_pad needs. */
 TRELLIS_C_API trellis_status trellis_padded_size(const trellis_columns* rows, const trellis_padding* padding,
-                                                 size_t* length, size_t* tokens, char* message, size_t message_size);
+                                                 size_t* length, size_t* tokens, char* message,
+                                                 size_t message_size);
 /* The rows that an encode call has written into `rows`, in other memory. */
 TRELLIS_C_API trellis_status trellis_pad(const trellis_columns* rows, const trellis_padding* padding,
                                          trellis_columns* padded, char* message, size_t message_size);
@@ -238,18 +253,20 @@ typedef struct trellis_decode_options {
 
 /* Never allocates. trellis_decoded_bytes says how much room is enough. The text is
  * not ended by a NUL. Ids of nothing are left out. */
-TRELLIS_C_API trellis_status trellis_decode(const trellis_tokenizer* tokenizer, const int32_t* ids, size_t count,
-                                            const trellis_decode_options* options, char* text, size_t capacity,
-                                            size_t* size, char* message, size_t message_size);
-TRELLIS_C_API size_t trellis_decoded_bytes(const trellis_tokenizer* tokenizer, const int32_t* ids, size_t count);
+TRELLIS_C_API trellis_status trellis_decode(const trellis_tokenizer* tokenizer, const int32_t* ids,
+                                            size_t count, const trellis_decode_options* options, char* text,
+                                            size_t capacity, size_t* size, char* message,
+                                            size_t message_size);
+TRELLIS_C_API size_t trellis_decoded_bytes(const trellis_tokenizer* tokenizer, const int32_t* ids,
+                                           size_t count);
 
 /* Ids one by one; text comes as soon as it is certain, and lives until the next call. */
 TRELLIS_C_API trellis_status trellis_decode_stream_create(const trellis_tokenizer* tokenizer,
                                                           const trellis_decode_options* options,
                                                           trellis_decode_stream** stream, char* message,
                                                           size_t message_size);
-TRELLIS_C_API trellis_status trellis_decode_stream_step(trellis_decode_stream* stream, int32_t id, const char** text,
-                                                        size_t* size);
+TRELLIS_C_API trellis_status trellis_decode_stream_step(trellis_decode_stream* stream, int32_t id,
+                                                        const char** text, size_t* size);
 /* What was held back; the stream is new then. */
 TRELLIS_C_API trellis_status trellis_decode_stream_finish(trellis_decode_stream* stream, const char** text,
                                                           size_t* size);

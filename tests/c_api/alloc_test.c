@@ -1,5 +1,5 @@
-/* Encoding, padding and decoding through the C interface allocate nothing, also when they fail: malloc is counted, and
- * the library's operator new ends in it. */
+/* Encoding, padding and decoding through the C interface allocate nothing, also when they fail: malloc is
+ * counted, and the library's operator new ends in it. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,20 +36,35 @@ static uint8_t type_ids[kRoom], special[kRoom], attention[kRoom];
 static char text[4096], why[256];
 
 /* All calls that promise it; `expected` of the encoding ones. */
-static void Calls(const trellis_tokenizer* tokenizer, trellis_scratch* scratch, size_t capacity, trellis_status expected) {
+static void Calls(const trellis_tokenizer* tokenizer, trellis_scratch* scratch, size_t capacity,
+                  trellis_status expected) {
   static const char kText[] = "hello w\xC3\xB6rld <mask> \xE6\x97\xA5\xE6\x9C\xAC x\xFF y";
-  const trellis_input inputs[2] = {{.text = {kText, sizeof kText - 1}}, {.text = {kText, 5}, .pair = {kText, 12}}};
-  const trellis_encode_options windows = {
-      .struct_size = sizeof windows, .truncate = TRELLIS_TRUNCATE_LONGEST_FIRST, .max_length = 6, .stride = 1};
-  trellis_columns columns = {.struct_size = sizeof columns, .capacity = capacity, .ids = ids, .offsets = offsets, .type_ids = type_ids,
-                             .special_tokens_mask = special, .attention_mask = attention, .cu_seqlens = cu_seqlens, .cu_seqlens_capacity = 9};
+  const trellis_input inputs[2] = {{.text = {kText, sizeof kText - 1}},
+                                   {.text = {kText, 5}, .pair = {kText, 12}}};
+  const trellis_encode_options windows = {.struct_size = sizeof windows,
+                                          .truncate = TRELLIS_TRUNCATE_LONGEST_FIRST,
+                                          .max_length = 6,
+                                          .stride = 1};
+  trellis_columns columns = {.struct_size = sizeof columns,
+                             .capacity = capacity,
+                             .ids = ids,
+                             .offsets = offsets,
+                             .type_ids = type_ids,
+                             .special_tokens_mask = special,
+                             .attention_mask = attention,
+                             .cu_seqlens = cu_seqlens,
+                             .cu_seqlens_capacity = 9};
   EXPECT(trellis_encode(tokenizer, &inputs[0], NULL, scratch, &columns, why, sizeof why) == expected);
-  EXPECT(trellis_encode_windows(tokenizer, &inputs[0], &windows, scratch, &columns, why, sizeof why) == expected);
+  EXPECT(trellis_encode_windows(tokenizer, &inputs[0], &windows, scratch, &columns, why, sizeof why) ==
+         expected);
   EXPECT(trellis_encode_batch(tokenizer, inputs, 2, NULL, scratch, &columns, why, sizeof why) == expected);
-  trellis_columns padded = {.struct_size = sizeof padded, .capacity = capacity, .ids = padded_ids, .attention_mask = attention};
-  EXPECT(trellis_pad(&columns, NULL, &padded, why, sizeof why) == TRELLIS_OK); /* of no rows, after a failure */
+  trellis_columns padded = {
+      .struct_size = sizeof padded, .capacity = capacity, .ids = padded_ids, .attention_mask = attention};
+  EXPECT(trellis_pad(&columns, NULL, &padded, why, sizeof why) ==
+         TRELLIS_OK); /* of no rows, after a failure */
   size_t size = 0;
-  EXPECT(trellis_decode(tokenizer, ids, columns.num_tokens, NULL, text, sizeof text, &size, why, sizeof why) == TRELLIS_OK);
+  EXPECT(trellis_decode(tokenizer, ids, columns.num_tokens, NULL, text, sizeof text, &size, why,
+                        sizeof why) == TRELLIS_OK);
 }
 
 int main(int argc, char** argv) {

@@ -1,5 +1,6 @@
-/* The C interface does what it says, from C11. Expected values are the reference's, of tests/cli/expected.jsonl
- * (tokenizers 0.22.2), or follow from the header's words. The model is tests/cli/tiny.json. */
+/* The C interface does what it says, from C11. Expected values are the reference's, of
+ * tests/cli/expected.jsonl (tokenizers 0.22.2), or follow from the header's words. The model is
+ * tests/cli/tiny.json. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +36,9 @@ static trellis_input Text(const char* text) {
 static int SameIds(const int32_t* got, size_t count, const int32_t* want, size_t want_count) {
   return count == want_count && memcmp(got, want, count * sizeof *got) == 0;
 }
-#define SAME_IDS(got, count, ...) \
-  SameIds(got, count, (const int32_t[]){__VA_ARGS__}, sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
+#define SAME_IDS(got, count, ...)                     \
+  SameIds(got, count, (const int32_t[]){__VA_ARGS__}, \
+          sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
 
 static int SameText(const char* got, size_t size, const char* want) {
   return size == strlen(want) && memcmp(got, want, size) == 0;
@@ -58,7 +60,8 @@ static void Encodes(const trellis_tokenizer* tokenizer, trellis_scratch* scratch
   EXPECT_OK(trellis_encode(tokenizer, &accents, NULL, scratch, &alone, why, sizeof why), why);
   EXPECT(SAME_IDS(ids, alone.num_tokens, 0, 15, 21, 19, 37, 38, 2));
 
-  const trellis_input pair = {.text = {"hello world", 11}, .pair = {"\xE6\x97\xA5\xE6\x9C\xAC w\xC3\xB6rld", 13}};
+  const trellis_input pair = {.text = {"hello world", 11},
+                              .pair = {"\xE6\x97\xA5\xE6\x9C\xAC w\xC3\xB6rld", 13}};
   EXPECT_OK(trellis_encode(tokenizer, &pair, NULL, scratch, &columns, why, sizeof why), why);
   EXPECT(SAME_IDS(ids, columns.num_tokens, 0, 5, 6, 2, 2, 26, 37, 38, 2));
   EXPECT(type_ids[3] == 0 && type_ids[4] == 0 && type_ids[5] == 1 && type_ids[8] == 1);
@@ -101,7 +104,8 @@ static void Shields(const trellis_tokenizer* tokenizer, trellis_scratch* scratch
 static void Truncates(const trellis_tokenizer* tokenizer, trellis_scratch* scratch) {
   trellis_columns columns = Columns();
   const trellis_input text = Text("hello world hello world");
-  trellis_encode_options options = {.struct_size = sizeof options, .truncate = TRELLIS_TRUNCATE_LONGEST_FIRST, .max_length = 4};
+  trellis_encode_options options = {
+      .struct_size = sizeof options, .truncate = TRELLIS_TRUNCATE_LONGEST_FIRST, .max_length = 4};
   EXPECT_OK(trellis_encode(tokenizer, &text, &options, scratch, &columns, why, sizeof why), why);
   EXPECT(SAME_IDS(ids, columns.num_tokens, 0, 5, 6, 2));
   EXPECT(columns.num_truncated == 2);
@@ -110,14 +114,17 @@ static void Truncates(const trellis_tokenizer* tokenizer, trellis_scratch* scrat
   EXPECT_OK(trellis_encode(tokenizer, &text, &options, scratch, &columns, why, sizeof why), why);
   EXPECT(SAME_IDS(ids, columns.num_tokens, 0, 6, 2));
   options.max_length = 1;
-  EXPECT_ERROR(TRELLIS_INVALID_ARGUMENT, "max_length 1", trellis_encode(tokenizer, &text, &options, scratch, &columns, why, sizeof why), why);
+  EXPECT_ERROR(TRELLIS_INVALID_ARGUMENT, "max_length 1",
+               trellis_encode(tokenizer, &text, &options, scratch, &columns, why, sizeof why), why);
   options.cut_nothing = 1;
   EXPECT_OK(trellis_encode(tokenizer, &text, &options, scratch, &columns, why, sizeof why), why);
   EXPECT(columns.num_tokens == 6);
 
   /* Windows of two text tokens, one in common. The first call only counts. */
-  const trellis_encode_options windows = {
-      .struct_size = sizeof windows, .truncate = TRELLIS_TRUNCATE_LONGEST_FIRST, .max_length = 4, .stride = 1};
+  const trellis_encode_options windows = {.struct_size = sizeof windows,
+                                          .truncate = TRELLIS_TRUNCATE_LONGEST_FIRST,
+                                          .max_length = 4,
+                                          .stride = 1};
   trellis_columns none = {.struct_size = sizeof none};
   EXPECT_ERROR(TRELLIS_RESOURCE_EXHAUSTED, "12 tokens and 3 rows",
                trellis_encode_windows(tokenizer, &text, &windows, scratch, &none, why, sizeof why), why);
@@ -140,7 +147,12 @@ static void BatchesAndPads(const trellis_tokenizer* tokenizer, trellis_scratch* 
   EXPECT(length == 4 && tokens == 12);
   int32_t matrix[15], ends[4];
   uint8_t mask[15];
-  trellis_columns padded = {.struct_size = sizeof padded, .capacity = 15, .ids = matrix, .attention_mask = mask, .cu_seqlens = ends, .cu_seqlens_capacity = 4};
+  trellis_columns padded = {.struct_size = sizeof padded,
+                            .capacity = 15,
+                            .ids = matrix,
+                            .attention_mask = mask,
+                            .cu_seqlens = ends,
+                            .cu_seqlens_capacity = 4};
   EXPECT_OK(trellis_pad(&columns, &padding, &padded, why, sizeof why), why);
   EXPECT(SAME_IDS(matrix, padded.num_tokens, 0, 5, 2, 1, 0, 5, 6, 2, 0, 2, 1, 1));
   EXPECT(memcmp(mask, "\1\1\1\0\1\1\1\1\1\1\0\0", 12) == 0 && padded.num_rows == 3);
@@ -151,7 +163,8 @@ static void BatchesAndPads(const trellis_tokenizer* tokenizer, trellis_scratch* 
   EXPECT_OK(trellis_pad(&columns, &padding, &padded, why, sizeof why), why);
   EXPECT(SAME_IDS(matrix, padded.num_tokens, 1, 1, 0, 5, 2, 1, 0, 5, 6, 2, 1, 1, 1, 0, 2));
   padded.capacity = 14;
-  EXPECT_ERROR(TRELLIS_RESOURCE_EXHAUSTED, "14 tokens, expected 15", trellis_pad(&columns, &padding, &padded, why, sizeof why), why);
+  EXPECT_ERROR(TRELLIS_RESOURCE_EXHAUSTED, "14 tokens, expected 15",
+               trellis_pad(&columns, &padding, &padded, why, sizeof why), why);
   EXPECT(trellis_file_padding(tokenizer, &padding) == 0 && padding.length == 3); /* the file has none */
 }
 
@@ -165,7 +178,8 @@ static void Decodes(const trellis_tokenizer* tokenizer) {
   const trellis_decode_options keep = {.struct_size = sizeof keep, .keep_special_tokens = 1};
   EXPECT_OK(trellis_decode(tokenizer, row, 4, &keep, text, kRoom, &size, why, sizeof why), why);
   EXPECT(SameText(text, size, "<s> hello world</s>"));
-  EXPECT_ERROR(TRELLIS_RESOURCE_EXHAUSTED, "room for 3 bytes", trellis_decode(tokenizer, row, 6, NULL, text, 3, &size, why, sizeof why), why);
+  EXPECT_ERROR(TRELLIS_RESOURCE_EXHAUSTED, "room for 3 bytes",
+               trellis_decode(tokenizer, row, 6, NULL, text, 3, &size, why, sizeof why), why);
 
   trellis_decode_stream* stream = NULL;
   EXPECT_OK(trellis_decode_stream_create(tokenizer, NULL, &stream, why, sizeof why), why);
@@ -193,7 +207,8 @@ static void KnowsItsVocabulary(const trellis_tokenizer* tokenizer) {
   EXPECT(trellis_vocab_find(tokenizer, "nothing", 7) == TRELLIS_NO_ID);
   EXPECT(trellis_vocab_score(tokenizer, 5) == -2.637 && trellis_vocab_score(tokenizer, 99) == 0.0);
   EXPECT(trellis_vocab_is_special(tokenizer, 2) == 1 && trellis_vocab_is_special(tokenizer, 5) == 0);
-  EXPECT(trellis_vocab_text(tokenizer, 42, &size) == NULL && trellis_vocab_text(tokenizer, -1, &size) == NULL && size == 0);
+  EXPECT(trellis_vocab_text(tokenizer, 42, &size) == NULL &&
+         trellis_vocab_text(tokenizer, -1, &size) == NULL && size == 0);
 }
 
 /* The ids that the reference counts on: from the end, and the model's own. */
@@ -206,7 +221,8 @@ static void AddsTokens(const trellis_tokenizer* tokenizer, trellis_scratch* scra
   EXPECT_OK(trellis_scratch_reserve(scratch, trellis_scratch_bytes(more, text.text.size)), "reserve");
   EXPECT_OK(trellis_encode(more, &text, NULL, scratch, &columns, why, sizeof why), why);
   EXPECT(SAME_IDS(ids, columns.num_tokens, 0, 5, 42, 18, 2));
-  EXPECT(trellis_vocab_size(tokenizer) == 42 && trellis_vocab_size(more) == 43); /* the old one is as it was */
+  EXPECT(trellis_vocab_size(tokenizer) == 42 &&
+         trellis_vocab_size(more) == 43); /* the old one is as it was */
   trellis_tokenizer_free(more);
 }
 
@@ -224,13 +240,19 @@ static void ParsesBytes(const char* path, trellis_scratch* scratch) {
   char* bytes = ReadFile(path, &size);
   trellis_tokenizer* tokenizer = NULL;
   const trellis_load_options plain = {.struct_size = sizeof plain, .no_shortcuts = 1};
-  EXPECT_OK(trellis_tokenizer_parse(bytes, size, TRELLIS_TOKENIZER_JSON, &plain, &tokenizer, why, sizeof why), why);
+  EXPECT_OK(trellis_tokenizer_parse(bytes, size, TRELLIS_TOKENIZER_JSON, &plain, &tokenizer, why, sizeof why),
+            why);
   memset(bytes, 'x', size); /* not needed any more */
   Encodes(tokenizer, scratch);
   trellis_tokenizer_free(tokenizer);
-  EXPECT_ERROR(TRELLIS_INVALID_ARGUMENT, ": ", trellis_tokenizer_parse(bytes, size, TRELLIS_TOKENIZER_JSON, NULL, &tokenizer, why, sizeof why), why);
+  EXPECT_ERROR(
+      TRELLIS_INVALID_ARGUMENT, ": ",
+      trellis_tokenizer_parse(bytes, size, TRELLIS_TOKENIZER_JSON, NULL, &tokenizer, why, sizeof why), why);
   EXPECT(tokenizer == NULL);
-  EXPECT_ERROR(TRELLIS_INVALID_ARGUMENT, ": ", trellis_tokenizer_parse(bytes, size, TRELLIS_SENTENCEPIECE_MODEL, NULL, &tokenizer, why, sizeof why), why);
+  EXPECT_ERROR(
+      TRELLIS_INVALID_ARGUMENT, ": ",
+      trellis_tokenizer_parse(bytes, size, TRELLIS_SENTENCEPIECE_MODEL, NULL, &tokenizer, why, sizeof why),
+      why);
   free(bytes);
 }
 
@@ -253,7 +275,8 @@ int main(int argc, char** argv) {
   KnowsItsVocabulary(tokenizer);
   AddsTokens(tokenizer, scratch);
   ParsesBytes(argv[1], scratch);
-  EXPECT(trellis_scratch_high_water(scratch) > 0 && trellis_scratch_high_water(scratch) <= trellis_scratch_capacity(scratch));
+  EXPECT(trellis_scratch_high_water(scratch) > 0 &&
+         trellis_scratch_high_water(scratch) <= trellis_scratch_capacity(scratch));
   trellis_scratch_clear(scratch);
   Encodes(tokenizer, scratch);
   trellis_scratch_free(scratch);

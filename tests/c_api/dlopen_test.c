@@ -1,4 +1,5 @@
-/* The C interface through dlopen, as other languages have it: a program that is not linked with the library, C99.
+/* The C interface through dlopen, as other languages have it: a program that is not linked with the library,
+ * C99.
  *
  *   dlopen_test LIBRARY MODEL */
 #define _POSIX_C_SOURCE 200112L
@@ -25,8 +26,8 @@ int main(int argc, char** argv) {
   trellis_status (*create)(trellis_scratch**);
   trellis_status (*reserve)(trellis_scratch*, size_t);
   size_t (*scratch_bytes)(const trellis_tokenizer*, size_t);
-  trellis_status (*encode)(const trellis_tokenizer*, const trellis_input*, const trellis_encode_options*, trellis_scratch*,
-                           trellis_columns*, char*, size_t);
+  trellis_status (*encode)(const trellis_tokenizer*, const trellis_input*, const trellis_encode_options*,
+                           trellis_scratch*, trellis_columns*, char*, size_t);
   void (*free_scratch)(trellis_scratch*);
   void (*free_tokenizer)(trellis_tokenizer*);
   static const int32_t kExpected[] = {0, 5, 6, 2}; /* tokenizers 0.22.2: tests/cli/expected.jsonl */
@@ -67,7 +68,8 @@ int main(int argc, char** argv) {
       return 1;
     }
     if (columns.num_tokens != 4 || memcmp(ids, kExpected, sizeof kExpected) != 0) {
-      fprintf(stderr, "dlopen_test: %lu tokens or other ids than the reference's\n", (unsigned long)columns.num_tokens);
+      fprintf(stderr, "dlopen_test: %lu tokens or other ids than the reference's\n",
+              (unsigned long)columns.num_tokens);
       return 1;
     }
     free_scratch(scratch);
