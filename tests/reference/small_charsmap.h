@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,9 @@ class SmallCharsmap {
     uint32_t at;  // of its replacement
   };
 
+  // A base is one node's alone, or its children would be another's too.
   bool IsFree(size_t base, const std::map<uint8_t, std::vector<Rule>>& children) {
+    if (bases_.contains(base)) return false;
     for (const auto& [byte, rules] : children) {
       const size_t slot = base ^ byte;
       if (slot < used_.size() && used_[slot]) return false;
@@ -56,6 +59,7 @@ class SmallCharsmap {
     }
     size_t base = 1;
     while (!IsFree(base, children)) ++base;
+    bases_.insert(base);
     units_[index] |= static_cast<uint32_t>(index ^ base) << 10;
     for (const auto& [byte, below] : children) {
       const size_t slot = base ^ byte;
@@ -77,6 +81,7 @@ class SmallCharsmap {
 
   std::vector<uint32_t> units_;
   std::vector<bool> used_;
+  std::set<size_t> bases_;
   std::string replacements_;
 };
 
