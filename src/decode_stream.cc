@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "src/tokenizer_impl.h"
+#include "trellis/growing_scratch.h"
 #include "trellis/internal/text/meta_space.h"
 
 namespace trellis {
@@ -25,9 +26,7 @@ DecodeStream::DecodeStream(const Tokenizer& tokenizer, const DecodeOptions& opti
 }
 
 absl::Status DecodeStream::DecodeInto(Text& text) {
-  const size_t room = tokenizer_.DecodedBytes(ids_);
-  if (text.memory.size() < room) text.memory.resize(std::max(room, 2 * text.memory.size()));
-  const absl::StatusOr<std::string_view> decoded = tokenizer_.Decode(ids_, options_, text.memory);
+  const absl::StatusOr<std::string_view> decoded = DecodeGrowing(tokenizer_, ids_, options_, text.memory);
   if (!decoded.ok()) return decoded.status();
   text.size = decoded->size();
   return absl::OkStatus();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -10,6 +11,11 @@ namespace trellis::internal {
 namespace {
 
 constexpr size_t kUnknownBytes = 3;  // of U+FFFD
+// Positions in normalized text are 32 bits: a longer one is refused.
+constexpr size_t kMostBytes = std::numeric_limits<uint32_t>::max();
+// Where bounds end: what no machine has. The worst case of each of many steps
+// after that of the one before soon has no number any more.
+constexpr size_t kMostBound = size_t{1} << 40;
 
 template <typename... F>
 struct Overloaded : F... {
@@ -124,7 +130,8 @@ std::optional<AlignedView> NormalizerChain::Run(const AlignedView& raw, ScratchC
           } else {
             size = s.Run(view, out.buffer());
           }
-          view = out.Keep(size);
+          ok = size <= kMostBytes;
+          if (ok) view = out.Keep(size);
         },
         step);
     if (!ok) return std::nullopt;
@@ -144,7 +151,7 @@ NormalizerChain::Room NormalizerChain::MaxRoom(size_t bytes) const {
           if constexpr (std::is_same_v<std::decay_t<decltype(s)>, UnicodeFormStep>) {
             room.scratch += s.WorkSize(room.bytes) * sizeof(uint32_t) + ScratchCarver::kAlign;
           }
-          room.bytes = std::max(room.bytes, s.MaxBytes(room.bytes));
+          room.bytes = std::min(kMostBound, std::max(room.bytes, s.MaxBytes(room.bytes)));
         },
         step);
     room.scratch += AlignedBytes(room.bytes);
@@ -159,8 +166,9 @@ NormalizerChain::Length NormalizerChain::MaxLength(size_t bytes) const {
         [&](const auto& s) {
           size_t longer = s.MaxBytes(length.bytes);
           if constexpr (std::is_same_v<std::decay_t<decltype(s)>, PrependStep>) longer = s.MaxBytesOfTexts(length.bytes);
-          length.characters = std::max(length.characters, s.MaxCharacters(length.bytes, length.characters));
-          length.bytes = std::max(length.bytes, longer);
+          length.characters =
+              std::min(kMostBound, std::max(length.characters, s.MaxCharacters(length.bytes, length.characters)));
+          length.bytes = std::min(kMostBound, std::max(length.bytes, longer));
         },
         step);
   }

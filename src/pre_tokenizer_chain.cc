@@ -1,5 +1,7 @@
 #include "src/pre_tokenizer_chain.h"
 
+#include <algorithm>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -12,6 +14,10 @@ struct Overloaded : F... {
 };
 template <typename... F>
 Overloaded(F...) -> Overloaded<F...>;
+
+// As in normalizer_chain.cc: of texts, and of bounds.
+constexpr size_t kMostBytes = std::numeric_limits<uint32_t>::max();
+constexpr size_t kMostBound = size_t{1} << 40;
 
 template <typename T>
 size_t TakenBytes(size_t count) {
@@ -67,6 +73,7 @@ std::optional<PreTokenizerChain::PreTokens> PreTokenizerChain::Run(const Aligned
             ok = bytes.size() == room && source.size() == room && out.size() == MaxPreTokens(room);
             if (!ok) return;
             const MetaspaceStep::Sizes sizes = s.Run(view, ranges, {bytes.data(), source.data()}, out);
+            ok = sizes.bytes <= kMostBytes;
             view = {{bytes.data(), sizes.bytes}, source.data(), 0};
             ranges = out.first(sizes.pre_tokens);
           } else {
@@ -89,7 +96,7 @@ NormalizerChain::Room PreTokenizerChain::MaxRoom(size_t bytes) const {
         [&](const auto& s) {
           using Kind = std::decay_t<decltype(s)>;
           if constexpr (std::is_same_v<Kind, MetaspaceStep>) {
-            room.bytes = s.MaxBytes(room.bytes, ranges);
+            room.bytes = std::min(kMostBound, s.MaxBytes(room.bytes, ranges));
             room.scratch += TakenBytes<char>(room.bytes) + TakenBytes<uint32_t>(room.bytes);
           }
           ranges = kDropsWhereItCuts<Kind> ? MaxPreTokens(room.bytes) / 2 + 1 : MaxPreTokens(room.bytes);
@@ -109,6 +116,7 @@ size_t PreTokenizerChain::MaxLength(size_t length, Unit unit, Ranges ranges) con
           using Kind = std::decay_t<decltype(s)>;
           if constexpr (std::is_same_v<Kind, MetaspaceStep>) {
             length = both * (unit == Unit::kBytes ? s.replacement().size() : 1);
+            length = std::min(length, kMostBound);
             both = 2 * length;
           } else if (!kDropsWhereItCuts<Kind>) {
             both = 2 * length;

@@ -33,7 +33,7 @@ absl::StatusOr<EncodedText> Tokenizer::Encode(const Input& input, const EncodeOp
   EncodedText text;
   // What the bound allows is far more than nearly all texts need: begin with
   // less and grow when that proves too little.
-  const size_t most = MaxTokens(bytes);
+  const size_t most = std::min(MaxTokens(bytes), size_t{std::numeric_limits<uint32_t>::max()});
   for (size_t room = std::min(most, bytes / 2 + 16);; room = std::min(most, room * 4)) {
     const EncodingBuffer buffer = Resize(room, text);
     const auto encoding =
@@ -82,8 +82,8 @@ absl::StatusOr<std::vector<EncodedText>> Tokenizer::EncodeWindows(const Input& i
 }
 
 std::string Tokenizer::Decode(std::span<const TokenId> ids, const DecodeOptions& options) const {
-  std::string text(DecodedBytes(ids), '\0');
-  text.resize(Decode(ids, options, std::span<char>(text)).value_or(std::string_view()).size());
+  std::string text;
+  text.resize(DecodeGrowing(*this, ids, options, text).value_or(std::string_view()).size());
   return text;
 }
 

@@ -109,16 +109,24 @@ absl::StatusCode Tokenizer::Impl::TokenizeTexts(const Input& input, const Encode
   const size_t added = options.add_special_tokens ? post_processor_.NumAdded(ShapeOf(input)) : 0;
   const bool cuts_nothing = CutsNothing(options, ShapeOf(input));
   if (!cuts_nothing && options.max_length < added) return absl::StatusCode::kInvalidArgument;
+  constexpr size_t kShare = 4;
+  const bool is_short = carver.capacity() < ScratchBytes(input.text.size() + (input.pair ? input.pair->size() : 0));
   for (size_t i = 0; i < num_texts; ++i) {
     const std::string_view text = TextOf(input, i);
-    const size_t room = MaxTextTokens(text.size());
+    // All that can be, or with less scratch than that takes, a share of what there is.
+    const size_t most = MaxTextTokens(text.size());
+    size_t room = most;
+    if (is_short) room = std::min(most, carver.left() / (kShare * (sizeof(TokenId) + sizeof(Offset))));
     texts.ids[i] = carver.Take<TokenId>(room);
     texts.offsets[i] = buffer.offsets.empty() ? std::span<Offset>() : carver.Take<Offset>(room);
     if (texts.ids[i].size() < room || (!buffer.offsets.empty() && texts.offsets[i].size() < room)) {
       return absl::StatusCode::kResourceExhausted;
     }
     TokenSink sink(texts.ids[i].data(), texts.offsets[i].empty() ? nullptr : texts.offsets[i].data(), room);
-    if (const StageResult r = EncodeText(text, options, carver, cache, sink); r != StageResult::kOk) return ToCode(r);
+    if (const StageResult r = EncodeText(text, options, carver, cache, sink); r != StageResult::kOk) {
+      if (r == StageResult::kNoRoom && room < most) carver.AskForMore();
+      return ToCode(r);
+    }
     texts.ids[i] = texts.ids[i].first(sink.size());
   }
   const auto kept = internal::RunTruncation(

@@ -4,6 +4,7 @@
 #ifndef TRELLIS_CODE_POINT_OFFSETS_H_
 #define TRELLIS_CODE_POINT_OFFSETS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -18,9 +19,12 @@ class CodePointOffsets {
   // the next one.
   void SetText(std::string_view text);
 
-  // `bytes` must lie within the text. A range that ends inside a code point (byte
+  // What lies beyond the text's end is its end. A range that ends inside a code point (byte
   // pieces) is widened to it.
   Offset FromBytes(Offset bytes) const {
+    if (starts_before_.empty()) return {0, 0};
+    const auto last = static_cast<uint32_t>(starts_before_.size() - 1);
+    bytes = {std::min(bytes.begin, last), std::min(bytes.end, last)};
     uint32_t begin = starts_before_[bytes.begin];
     const bool inside = bytes.begin + 1 < starts_before_.size() && starts_before_[bytes.begin + 1] == begin;
     if (inside && begin > 0) --begin;

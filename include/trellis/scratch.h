@@ -71,6 +71,12 @@ class ScratchCarver {
     if (used_ > scratch_.memory_.size()) return {};
     return {reinterpret_cast<T*>(scratch_.memory_.data() + begin), count};
   }
+  size_t capacity() const { return scratch_.memory_.size(); }
+  size_t left() const { return used_ < capacity() ? capacity() - used_ : 0; }
+  // Says that a call that took what there was needed more (high_water).
+  void AskForMore() {
+    if (scratch_.high_water_ <= capacity()) scratch_.high_water_ = capacity() + 1;
+  }
   // Gives back everything taken since `mark`.
   size_t mark() const { return used_; }
   void Release(size_t mark) { used_ = mark; }

@@ -76,7 +76,7 @@ RowEncoder::RowEncoder(const Tokenizer& tokenizer, model::TypeIds type_ids)
 // Nearly all texts have fewer tokens than bytes; the bound can be many times that.
 absl::StatusOr<Encoding> RowEncoder::Encode(const Input& input, const EncodeOptions& options, Columns columns) {
   const size_t bytes = input.text.size() + input.pair.value_or("").size();
-  const size_t most = tokenizer_.MaxTokens(bytes);
+  const size_t most = std::min(tokenizer_.MaxTokens(bytes), size_t{std::numeric_limits<int32_t>::max()});
   for (size_t tokens = std::min(most, bytes + kFirstTokens);; tokens = std::min(most, 4 * tokens)) {
     const EncodingBuffer buffer = Room(std::max(tokens, ids_.size()), columns);
     absl::StatusOr<Encoding> encoding = WithGrowingScratch(

@@ -33,12 +33,16 @@ absl::Status ReadSide(JsonValue& value, const JsonPlace& place, Side& out) {
   return ReadName<Side>(value, place, {{"Left", Side::kLeft}, {"Right", Side::kRight}}, out);
 }
 
-absl::Status ReadLength(JsonValue& value, const JsonPlace& place, std::string_view what, size_t& out) {
+absl::Status ReadLength(JsonValue& value, const JsonPlace& place, std::string_view what, size_t& out,
+                        uint64_t most = kMaxUsize) {
   uint64_t length = 0;
-  TRELLIS_TRY(ReadUnsigned(value, place, kMaxUsize, what, length));
+  TRELLIS_TRY(ReadUnsigned(value, place, most, what, length));
   out = length;
   return absl::OkStatus();
 }
+
+// Rows can be made that long; with more the reference loads the file and panics when it pads.
+constexpr uint64_t kMostPadded = INT32_MAX;
 
 // "BatchLongest" or {"Fixed": length}.
 absl::Status ReadPaddingStrategy(JsonValue& value, const JsonPlace& place, std::optional<size_t>& out) {
@@ -48,7 +52,7 @@ absl::Status ReadPaddingStrategy(JsonValue& value, const JsonPlace& place, std::
     return ReadName<std::optional<size_t>>(value, place, {{"BatchLongest", std::nullopt}}, out);
   }
   return ReadStruct(value, place, {"Fixed"}, {}, [&](std::string_view, JsonValue& field, const JsonPlace& at) {
-    return ReadLength(field, at, "a length", out.emplace());
+    return ReadLength(field, at, "a length of at most 2147483647", out.emplace(), kMostPadded);
   });
 }
 
@@ -91,7 +95,8 @@ absl::Status ReadPadding(JsonValue& value, const JsonPlace& place, Padding& out)
                       }
                       out.multiple_of = 0;
                       return IsNull(field) ? absl::OkStatus()
-                                           : ReadLength(field, at, "a length or null", out.multiple_of);
+                                           : ReadLength(field, at, "a length of at most 2147483647, or null",
+                                                        out.multiple_of, kMostPadded);
                     });
 }
 

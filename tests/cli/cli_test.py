@@ -217,6 +217,19 @@ class Encode(CliTest):
         self.assertIn(b"stride 2: expected less", done.stderr)
 
 
+    def test_code_points_of_pairs_whose_specials_are_text(self):
+        text = "h\u00e9llo<s>l\u00f6w"
+        stdin = json.dumps({"text": text, "pair": text}).encode() + b"\n"
+        flags = ("encode", TINY, "--jsonl", "--json", "--encode-special-tokens")
+        in_bytes, in_characters = json.loads(self.ok(*flags, stdin=stdin)), json.loads(self.ok(*flags, "--char-offsets", stdin=stdin))
+        self.assertNotEqual(in_bytes["ids"], json.loads(self.ok("encode", TINY, "--jsonl", "--json", stdin=stdin))["ids"])
+        place = {len(text[:i].encode()): i for i in range(len(text) + 1)}
+        self.assertEqual(in_characters["offsets"], [[place[begin], place[end]] for begin, end in in_bytes["offsets"]])
+
+    def test_a_pair_that_is_null_is_none(self):
+        self.assertEqual(self.ok("encode", TINY, "--jsonl", stdin=b'{"text":"hello","pair":null}\n'), id_line("hello"))
+
+
 class BadInput(CliTest):
     def test_json_lines(self):
         cases = [

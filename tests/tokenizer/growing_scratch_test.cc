@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/tokenizer/small_specs.h"
+#include "trellis/decode_stream.h"
 #include "trellis/tokenizer.h"
 
 namespace trellis {
@@ -61,6 +62,31 @@ TEST(GrowingScratch, ALongTextTakesWhatItNeeds) {
   EXPECT_LT(scratch.capacity(), size_t{4} << 30);
   EXPECT_TRUE(tokenizer.Encode(text).ok());
   EXPECT_TRUE(tokenizer.EncodeWindows(Input{text}, {.truncate = Truncate::kLongestFirst, .max_length = 512}).ok());
+}
+
+// Bounds of many stages that each may grow a text end where no machine goes on, and do not wrap around.
+TEST(GrowingScratch, AnyNumberOfStagesThatGrow) {
+  TokenizerSpec spec = SmallSpec();
+  for (int i = 0; i < 20; ++i) {
+    spec.normalizers.push_back(ReplaceNormalizer{std::string(1, static_cast<char>('A' + i)), false, " :name_of_it: "});
+  }
+  for (int i = 0; i < 24; ++i) spec.normalizers.push_back(UnicodeNormalizer{UnicodeForm::kNfkd});
+  spec.decoders = {};
+  for (int i = 0; i < 40; ++i) spec.decoders.push_back(ReplaceDecoder{"zz", false, std::string(12, 'z')});
+  const Tokenizer tokenizer = Tokenizer::Create(spec).value();
+  const Tokenizer plain = Tokenizer::Create(SmallSpec()).value();
+  for (const EncodeOptions& options :
+       {EncodeOptions{}, EncodeOptions{.truncate = Truncate::kLongestFirst, .max_length = 100}}) {
+    const auto encoding = tokenizer.Encode(Input{"ab ab.", "c"}, options);
+    ASSERT_TRUE(encoding.ok()) << encoding.status();
+    EXPECT_EQ(encoding->ids, plain.Encode(Input{"ab ab.", "c"}, options)->ids);
+    EXPECT_TRUE(tokenizer.EncodeWindows(Input{"ab ab."}, options).ok());
+  }
+  const std::vector<TokenId> ids = {9, 10};
+  EXPECT_EQ(tokenizer.Decode(ids), "\u2581abab");
+  DecodeStream stream(tokenizer, {});
+  EXPECT_EQ(stream.Step(9).value(), "\u2581ab");
+  EXPECT_EQ(stream.Step(10).value(), "ab");
 }
 
 TEST(GrowingScratch, TheBufferIsTheCallers) {

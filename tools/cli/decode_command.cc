@@ -13,6 +13,7 @@
 #include "tools/cli/model_options.h"
 #include "tools/cli/parallel_lines.h"
 #include "tools/cli/standard_output.h"
+#include "trellis/growing_scratch.h"
 
 namespace trellis::cli {
 namespace {
@@ -94,9 +95,7 @@ class DecodeWorker final : public LineWorker {
   absl::Status Line(std::string_view line, std::string& out) override {
     const absl::Status parsed = line_.Parse(line);
     if (!parsed.ok()) return parsed;
-    const size_t room = tokenizer_.DecodedBytes(line_.ids());
-    if (text_.size() < room) text_.resize(room);
-    absl::StatusOr<std::string_view> text = tokenizer_.Decode(line_.ids(), settings_.options, text_);
+    absl::StatusOr<std::string_view> text = DecodeGrowing(tokenizer_, line_.ids(), settings_.options, text_);
     if (!text.ok()) {
       return absl::InvalidArgumentError("cannot decode: " + text.status().ToString());
     }

@@ -88,9 +88,9 @@ class CharOffsets {
  private:
   // An encoding does not say where the first text ends, so each is encoded alone.
   absl::StatusOr<PairLengths> Kept(const TextRequest& request) {
-    EncodeOptions alone;
+    EncodeOptions alone = request.options;
     alone.add_special_tokens = false;
-    alone.match_special_tokens = request.options.match_special_tokens;
+    alone.truncate = Truncate::kNever;
     PairLengths lengths = {};
     for (const auto& [text, length] :
          {std::pair{request.input.text, &lengths.first}, std::pair{*request.input.pair, &lengths.second}}) {
@@ -170,9 +170,12 @@ class EncodeWorker final : public LineWorker {
     const std::optional<Padding> padding = settings_.file_padding ? tokenizer_.spec_without_pieces().padding : std::nullopt;
     const size_t length = padding.has_value() ? PaddedLength(ends, *padding) : 0;
     const auto append = [&](EncodedText& row) {
-      const std::vector<uint8_t> attention = padding.has_value() ? Pad(row, length, *padding) : std::vector<uint8_t>();
+      std::vector<uint8_t> attention;
+      if (padding.has_value()) attention = Pad(row, length, *padding);
       if (!settings_.json) return AppendIds(row.ids, out);
-      AppendRow(tokenizer_.vocab(), {row.ids, row.offsets, row.type_ids, row.special_tokens_mask, attention}, out);
+      AppendRow(tokenizer_.vocab(), {row.ids, row.offsets, row.type_ids, row.special_tokens_mask,
+                                     padding.has_value() ? std::optional<std::span<const uint8_t>>(attention) : std::nullopt},
+                out);
     };
     append(rows->front());
     if (!settings_.json) return absl::OkStatus();

@@ -26,9 +26,9 @@ void AppendRow(const Vocab& vocab, const JsonRow& row, std::string& out) {
   AppendJsonArray(row.type_ids, out, AppendInteger<unsigned>);
   out += ",\"special_tokens_mask\":";
   AppendJsonArray(row.special_tokens_mask, out, AppendInteger<unsigned>);
-  if (row.attention_mask.empty()) return;
+  if (!row.attention_mask.has_value()) return;
   out += ",\"attention_mask\":";
-  AppendJsonArray(row.attention_mask, out, AppendInteger<unsigned>);
+  AppendJsonArray(*row.attention_mask, out, AppendInteger<unsigned>);
 }
 
 }  // namespace trellis::cli

@@ -3,6 +3,7 @@
 #define TRELLIS_TOOLS_CLI_ENCODING_JSON_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -15,7 +16,7 @@ struct JsonRow {
   std::span<const Offset> offsets;
   std::span<const uint8_t> type_ids;
   std::span<const uint8_t> special_tokens_mask;
-  std::span<const uint8_t> attention_mask = {};  // empty: not printed
+  std::optional<std::span<const uint8_t>> attention_mask = std::nullopt;  // nullopt: not printed
 };
 
 // The object but for its closing brace.

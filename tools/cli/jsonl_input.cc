@@ -101,6 +101,8 @@ absl::Status JsonlInput::ParseObject(const simdjson::dom::object& object, TextRe
       uint64_t length = 0;
       if (value.get(length) != simdjson::SUCCESS) return WrongType(key, "a whole number, 0 or more", value);
       flags.max_length = length;
+    } else if (key == "pair" && value.is_null()) {
+      // What programs write where there is none.
     } else if (!is_string) {
       return WrongType(key, "a string", value);
     } else if (key == "text") {

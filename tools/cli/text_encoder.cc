@@ -1,5 +1,6 @@
 #include "tools/cli/text_encoder.h"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <string>
@@ -52,10 +53,9 @@ absl::Status ExplainedEncodeError(const absl::Status& status, const Tokenizer& t
   return absl::InvalidArgumentError("the text cannot be encoded with these options");
 }
 
-void TextEncoder::Reserve(size_t input_bytes) {
-  if (input_bytes <= input_bytes_ && ids_ != nullptr) return;
-  input_bytes_ = input_bytes < kFirstRoom ? kFirstRoom : std::bit_ceil(input_bytes);
-  max_tokens_ = tokenizer_.MaxTokens(input_bytes_);
+void TextEncoder::Reserve(size_t tokens) {
+  if (tokens <= max_tokens_) return;
+  max_tokens_ = tokens < kFirstRoom ? kFirstRoom : std::bit_ceil(tokens);
   ids_ = std::make_unique_for_overwrite<TokenId[]>(max_tokens_);
   if (columns_ == Columns::kIds) return;
   offsets_ = std::make_unique_for_overwrite<Offset[]>(max_tokens_);
@@ -66,18 +66,23 @@ void TextEncoder::Reserve(size_t input_bytes) {
 absl::StatusOr<Encoding> TextEncoder::Encode(const Input& input, const EncodeOptions& options) {
   const size_t bytes = input.text.size() + (input.pair.has_value() ? input.pair->size() : 0);
   if (bytes > kMostTextBytes) return absl::InvalidArgumentError("the text has 4 GiB or more");
-  Reserve(bytes);
-  EncodingBuffer buffer;
-  buffer.ids = {ids_.get(), max_tokens_};
-  if (columns_ == Columns::kAll) {
-    buffer.offsets = {offsets_.get(), max_tokens_};
-    buffer.type_ids = {type_ids_.get(), max_tokens_};
-    buffer.special_tokens_mask = {special_tokens_mask_.get(), max_tokens_};
+  // Nearly all texts have fewer tokens than bytes; the bound can be many times that.
+  const size_t most = std::min(tokenizer_.MaxTokens(bytes), kMostTextBytes);
+  for (size_t tokens = std::min(most, bytes + kFirstRoom);; tokens = std::min(most, 4 * max_tokens_)) {
+    Reserve(tokens);
+    EncodingBuffer buffer;
+    buffer.ids = {ids_.get(), max_tokens_};
+    if (columns_ == Columns::kAll) {
+      buffer.offsets = {offsets_.get(), max_tokens_};
+      buffer.type_ids = {type_ids_.get(), max_tokens_};
+      buffer.special_tokens_mask = {special_tokens_mask_.get(), max_tokens_};
+    }
+    absl::StatusOr<Encoding> encoding = WithGrowingScratch(
+        tokenizer_, bytes, scratch_, [&] { return tokenizer_.Encode(input, options, scratch_, buffer); });
+    if (encoding.ok()) return encoding;
+    if (absl::IsResourceExhausted(encoding.status()) && max_tokens_ < most) continue;
+    return ExplainedEncodeError(encoding.status(), tokenizer_, input, options);
   }
-  absl::StatusOr<Encoding> encoding = WithGrowingScratch(
-      tokenizer_, bytes, scratch_, [&] { return tokenizer_.Encode(input, options, scratch_, buffer); });
-  if (!encoding.ok()) return ExplainedEncodeError(encoding.status(), tokenizer_, input, options);
-  return encoding;
 }
 
 }  // namespace trellis::cli

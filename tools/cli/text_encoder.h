@@ -28,13 +28,12 @@ class TextEncoder {
   absl::StatusOr<Encoding> Encode(const Input& input, const EncodeOptions& options);
 
  private:
-  void Reserve(size_t input_bytes);
+  void Reserve(size_t tokens);
 
   const Tokenizer& tokenizer_;
   const Columns columns_;
   Scratch scratch_;
-  size_t input_bytes_ = 0;  // what there is room for
-  size_t max_tokens_ = 0;
+  size_t max_tokens_ = 0;  // that there is room for
   // Arrays, not vectors: pages that no text fills are never touched.
   std::unique_ptr<TokenId[]> ids_;
   std::unique_ptr<Offset[]> offsets_;

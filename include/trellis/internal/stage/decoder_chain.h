@@ -193,10 +193,14 @@ class DecoderChain {
 
   // Memory that is enough for so many tokens of so many bytes together.
   size_t ListBytes(size_t bytes, size_t tokens) const {
+    // Of many steps that replace, the worst case of each after that of the one
+    // before soon has no number any more.
+    constexpr size_t kMostBytes = size_t{1} << 40;
     size_t now = bytes + tokens * TokenList::kTokenBytes;
     size_t most = now;
     for (const Step& step : steps_) {
-      const size_t next = std::visit([&](const auto& one) { return one.MaxBytes(now, tokens); }, step);
+      const size_t next =
+          std::min(kMostBytes, std::visit([&](const auto& one) { return one.MaxBytes(now, tokens); }, step));
       most = std::max(most, now + next);
       now = next;
     }
