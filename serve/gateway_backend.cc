@@ -12,8 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "prometheus/gauge.h"
 #include "serve/engine_choice.h"
+#include "serve/gateway/backend_set.h"
 #include "serve/gateway/balancer.h"
+#include "serve/gateway/discovery.h"
 #include "serve/gateway/grpc_replica.h"
+#include "serve/gateway/host_addresses.h"
 #include "serve/gateway/local_replica.h"
 #include "serve/gateway/metrics_remote.h"
 #include "serve/gateway/metrics_replicas.h"
@@ -101,8 +104,8 @@ class LocalBackend final : public Backend {
 
 class RemoteBackend final : public Backend {
  public:
-  RemoteBackend(const std::vector<std::string>& targets, const std::string& model)
-      : balancer_(ReplicasOf(targets)), replicas_(balancer_, targets) {
+  RemoteBackend(gateway::BackendSet backends, const std::string& model)
+      : discovery_(std::move(backends), balancer_, {gateway::HostAddresses, Log}) {
     prometheus::BuildGauge()
         .Name("trellis_build_info")
         .Help("Always 1; its labels say what runs.")
@@ -132,25 +135,28 @@ class RemoteBackend final : public Backend {
   void Stop() override {}  // calls end with their deadlines, or with the balancer
 
  private:
-  static std::vector<std::unique_ptr<gateway::Replica>> ReplicasOf(const std::vector<std::string>& targets) {
-    std::vector<std::unique_ptr<gateway::Replica>> replicas;
-    for (const std::string& target : targets)
-      replicas.push_back(std::make_unique<gateway::GrpcReplica>(target));
-    return replicas;
+  static std::unique_ptr<gateway::Replica> Connect(const std::string& address, std::function<void()> hangs) {
+    return std::make_unique<gateway::GrpcReplica>(address, gateway::HealthChecks(), std::move(hangs));
   }
 
   const std::string type_ = "remote";
   prometheus::Registry registry_;
   gateway::RemoteMetrics metrics_{registry_};
-  gateway::Balancer balancer_;
-  const gateway::ReplicaMetrics replicas_;
+  gateway::Balancer balancer_{Connect};
+  const gateway::ReplicaMetrics replicas_{balancer_};
+  const gateway::Discovery discovery_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const GatewayFlags& flags,
                                                      const model::ModelFolder& folder) {
-  if (!flags.backends.empty()) return std::make_unique<RemoteBackend>(flags.backends, folder.config.name);
+  if (!flags.backends.empty()) {
+    absl::StatusOr<gateway::BackendSet> backends = gateway::BackendSet::Parse(flags.backends);
+    if (!backends.ok())
+      return absl::InvalidArgumentError(absl::StrCat("--backend: ", backends.status().message()));
+    return std::make_unique<RemoteBackend>(*std::move(backends), folder.config.name);
+  }
   if (flags.server.max_batch_tokens > 0 && flags.server.max_batch_tokens < folder.max_tokens) {
     return absl::InvalidArgumentError(absl::StrCat("--max-batch-tokens: ", flags.server.max_batch_tokens,
                                                    ", expected at least the ", folder.max_tokens,

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <iostream>
 #include <limits>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -90,8 +89,8 @@ void AddBackendOptions(Options options, GatewayFlags& flags) {
   options
       .AddPlain(
           "--backend", flags.backends,
-          "HOST:PORT of a trellis-server that computes instead, or dns:///NAME:PORT; several, separated by "
-          "commas, share the work")
+          "HOST:PORT of a trellis-server that computes instead, or dns:///NAME:PORT, each of whose addresses "
+          "is one, also those to come; several, separated by commas, share the work")
       ->delimiter(',');
 }
 
@@ -196,10 +195,6 @@ ParsedGatewayFlags ParseGatewayFlags(int argc, char** argv) {
     if (!flags.device.empty() && !(flags.engine.empty() && flags.backends.empty()))
       throw CLI::ValidationError("--device",
                                  "given beside --engine or --backend, which say where by themselves");
-    // Each would count as a replica of its own, and they would be lost together.
-    const std::set<std::string> different(flags.backends.begin(), flags.backends.end());
-    if (different.size() < flags.backends.size())
-      throw CLI::ValidationError("--backend", "an address twice, expected different ones");
     // CLI11 takes a variable that is empty for one that is not set; of these that would open the door.
     for (const char* name : {"--api-key", "--tls-cert", "--tls-key"}) {
       const char* value = std::getenv(EnvironmentName(name).c_str());

@@ -15,61 +15,74 @@ bool SameModel(const ReplicaModel& a, const ReplicaModel& b) {
          std::equal(std::begin(a.limits.tasks), std::end(a.limits.tasks), std::begin(b.limits.tasks));
 }
 
-// None: another replica would say the same.
-std::optional<Balancer::Retry> ReasonToRetry(const absl::Status& status) {
-  if (status.code() == absl::StatusCode::kUnavailable) return Balancer::Retry::kUnavailable;
-  if (status.code() == absl::StatusCode::kResourceExhausted) return Balancer::Retry::kOverloaded;
-  return std::nullopt;
-}
-
 }  // namespace
 
-Balancer::Balancer(std::vector<std::unique_ptr<Replica>> replicas, Now now)
-    : outstanding_(replicas.size()), budget_(now()), now_(std::move(now)), replicas_(std::move(replicas)) {}
+Balancer::Balancer(Make make, Now now) : make_(std::move(make)), now_(std::move(now)), budget_(now_()) {}
 
 Balancer::~Balancer() {
-  const std::lock_guard lock(mutex_);
-  ending_ = true;  // the replicas go now, one after the other: nothing is tried again
+  std::unique_lock lock(mutex_);
+  ending_ = true;  // nothing is tried again
+  returned_.wait(lock, [this] {
+    return std::all_of(members_.begin(), members_.end(),
+                       [](const auto& member) { return member->calls == 0; });
+  });
+  const std::vector<std::shared_ptr<Member>> going = std::move(members_);
+  lock.unlock();
+  for (const auto& member : going) member->replica.reset();  // while what its answers need still stands
+}
+
+const ReplicaModel* Balancer::ModelLocked() const {
+  for (const auto& member : members_) {
+    if (first_model_.has_value()) break;
+    if (const ReplicaModel* known = member->replica->model()) model_ = &first_model_.emplace(*known);
+  }
+  return model_;
 }
 
 const ReplicaModel* Balancer::model() const {
-  if (const ReplicaModel* known = model_.load()) return known;
-  for (const auto& replica : replicas_) {
-    if (const ReplicaModel* known = replica->model()) {
-      const ReplicaModel* none = nullptr;
-      return model_.compare_exchange_strong(none, known) ? known : none;
-    }
-  }
-  return nullptr;
+  if (const ReplicaModel* known = model_) return known;
+  const std::lock_guard lock(mutex_);
+  return ModelLocked();
 }
 
-bool Balancer::up(size_t replica) const {
-  const ReplicaModel* has = replicas_[replica]->model();
-  return has != nullptr && replicas_[replica]->health() == server::Health::kReady &&
-         SameModel(*model(), *has);
+bool Balancer::UpLocked(const Member& member) const {
+  if (member.stay == Member::Stay::kLeaves) return false;
+  const ReplicaModel* has = member.replica->model();
+  return has != nullptr && member.replica->health() == server::Health::kReady &&
+         SameModel(*ModelLocked(), *has);
 }
 
 server::Health Balancer::health() const {
-  if (model() == nullptr) return server::Health::kStarting;
-  for (size_t r = 0; r < replicas_.size(); ++r) {
-    if (up(r)) return server::Health::kReady;
-  }
-  return server::Health::kDraining;
-}
-
-int64_t Balancer::outstanding(size_t replica) const {
   const std::lock_guard lock(mutex_);
-  return outstanding_[replica];
+  if (ModelLocked() == nullptr) return server::Health::kStarting;
+  const bool ready =
+      std::any_of(members_.begin(), members_.end(), [this](const auto& member) { return UpLocked(*member); });
+  return ready ? server::Health::kReady : server::Health::kDraining;
 }
 
-std::optional<size_t> Balancer::ChooseLocked(const Attempt& attempt) const {
-  std::optional<size_t> chosen;
-  for (size_t r = 0; r < replicas_.size(); ++r) {
-    const bool tried = std::find(attempt.tried.begin(), attempt.tried.end(), r) != attempt.tried.end();
-    if (tried || !up(r)) continue;
-    if (!chosen.has_value() || outstanding_[r] < outstanding_[*chosen]) chosen = r;
+std::vector<Balancer::State> Balancer::replicas() const {
+  const std::lock_guard lock(mutex_);
+  const auto now = now_();
+  std::vector<State> states;
+  for (const auto& member : members_) {
+    states.push_back({member->address, UpLocked(*member) && !member->ejection.out(now), member->outstanding,
+                      member->ejection.times()});
   }
-  return chosen;
+  return states;
+}
+
+// One that is ejected is still better than none, but not for what another was merely too busy for.
+std::shared_ptr<Balancer::Member> Balancer::ChooseLocked(const Attempt& attempt,
+                                                         std::optional<Retry> reason) const {
+  const auto now = now_();
+  std::shared_ptr<Member> good, ejected;
+  for (const auto& member : members_) {
+    const bool tried = std::find(attempt.tried.begin(), attempt.tried.end(), member) != attempt.tried.end();
+    if (tried || !UpLocked(*member)) continue;
+    std::shared_ptr<Member>& least = member->ejection.out(now) ? ejected : good;
+    if (least == nullptr || member->outstanding < least->outstanding) least = member;
+  }
+  return good != nullptr || reason == Retry::kOverloaded ? good : ejected;
 }
 
 server::Ticket Balancer::Infer(ReplicaRequest request) {
@@ -84,48 +97,79 @@ server::Ticket Balancer::Infer(ReplicaRequest request) {
     attempts_.emplace(ticket, attempt);
     budget_.CountRequest();
   }
-  Send(ticket, attempt);
+  Send(ticket, attempt, std::nullopt);
   return ticket;
 }
 
-void Balancer::Send(server::Ticket ticket, const std::shared_ptr<Attempt>& attempt) {
+void Balancer::Send(server::Ticket ticket, const std::shared_ptr<Attempt>& attempt,
+                    std::optional<Retry> reason) {
   std::unique_lock lock(mutex_);
-  const std::optional<size_t> chosen = model() == nullptr ? std::nullopt : ChooseLocked(*attempt);
-  if (!chosen.has_value()) {
+  const std::shared_ptr<Member> chosen = ending_ ? nullptr : ChooseLocked(*attempt, reason);
+  if (chosen == nullptr) {
     attempts_.erase(ticket);
     lock.unlock();
     return attempt->done({absl::UnavailableError("no replica is ready"), {}, {}});
   }
-  attempt->tried.push_back(*chosen);
+  attempt->tried.push_back(chosen);
+  attempt->sent = now_();
+  attempt->inner = 0;
   const size_t turn = attempt->tried.size();
-  outstanding_[*chosen] += attempt->tokens;
+  chosen->outstanding += attempt->tokens;
+  ++chosen->owed;
+  ++chosen->calls;
   ReplicaRequest request = attempt->request;
   request.done = [this, ticket, attempt](server::Reply reply) {
     Answered(ticket, attempt, std::move(reply));
   };
   lock.unlock();
-  const server::Ticket inner = replicas_[*chosen]->Infer(std::move(request));
+  const server::Ticket inner = chosen->replica->Infer(std::move(request));
   lock.lock();
-  if (attempt->tried.size() != turn) return;  // it is at another already
-  attempt->inner = inner;
-  const bool cancel = attempt->state == Attempt::State::kCancelled;
-  lock.unlock();
-  if (cancel) replicas_[*chosen]->Cancel(inner);
+  if (attempt->tried.size() == turn) {  // else it is at another already
+    attempt->inner = inner;
+    if (attempt->state != Attempt::State::kUnderWay) {
+      lock.unlock();
+      chosen->replica->Cancel(inner);
+      lock.lock();
+    }
+  }
+  ReturnedLocked(*chosen);
+}
+
+void Balancer::ReturnedLocked(Member& member) {
+  --member.calls;
+  if (ending_) returned_.notify_all();
+}
+
+// The reason, where the request is tried again.
+std::optional<Retry> Balancer::AgainLocked(const Attempt& attempt, const absl::Status& status) {
+  if (status.ok() || ending_ || attempt.state == Attempt::State::kCancelled || attempt.tried.size() > 1)
+    return std::nullopt;
+  const bool moved = attempt.state == Attempt::State::kMoved;
+  const std::optional<Retry> reason = moved ? Retry::kUnavailable : ReasonToRetry(status);
+  if (!reason.has_value() || ChooseLocked(attempt, reason) == nullptr) return std::nullopt;
+  return moved || budget_.Spend(now_()) ? reason : std::nullopt;
 }
 
 void Balancer::Answered(server::Ticket ticket, const std::shared_ptr<Attempt>& attempt, server::Reply reply) {
   {
     std::unique_lock lock(mutex_);
-    outstanding_[attempt->tried.back()] -= attempt->tokens;
-    const std::optional<Retry> reason = ReasonToRetry(reply.status);
-    const bool again = reason.has_value() && !ending_ && attempt->state == Attempt::State::kUnderWay &&
-                       attempt->tried.size() == 1 && ChooseLocked(*attempt).has_value() &&
-                       budget_.Spend(now_());
-    if (again) {
-      ++retried_[static_cast<size_t>(*reason)];
-      lock.unlock();
-      return Send(ticket, attempt);
+    Member& member = *attempt->tried.back();
+    member.outstanding -= attempt->tokens;
+    --member.owed;
+    const auto now = now_();
+    if (attempt->state != Attempt::State::kCancelled) {
+      const Verdict verdict = VerdictOf(reply.status, now - attempt->sent);
+      if (verdict == Verdict::kGood) member.ejection.Answered(now);
+      if (verdict == Verdict::kBad) member.ejection.Failed(now);
     }
+    if (const std::optional<Retry> reason = AgainLocked(*attempt, reply.status)) {
+      ++retried_[static_cast<size_t>(*reason)];
+      attempt->state = Attempt::State::kUnderWay;
+      lock.unlock();
+      return Send(ticket, attempt, reason);
+    }
+    if (attempt->state == Attempt::State::kMoved && !reply.status.ok())
+      reply.status = absl::UnavailableError("the replica does not answer, and no other is ready");
     attempts_.erase(ticket);
   }
   attempt->done(std::move(reply));
@@ -134,14 +178,17 @@ void Balancer::Answered(server::Ticket ticket, const std::shared_ptr<Attempt>& a
 void Balancer::Cancel(server::Ticket ticket) {
   std::unique_lock lock(mutex_);
   const auto found = attempts_.find(ticket);
-  if (found == attempts_.end()) return;
+  if (found == attempts_.end() || ending_) return;
   Attempt& attempt = *found->second;
   attempt.state = Attempt::State::kCancelled;
   if (attempt.tried.empty()) return;
   const server::Ticket inner = attempt.inner;
-  Replica& replica = *replicas_[attempt.tried.back()];
+  const std::shared_ptr<Member> member = attempt.tried.back();
+  ++member->calls;
   lock.unlock();
-  replica.Cancel(inner);  // one that is not known yet is cancelled where it becomes known
+  member->replica->Cancel(inner);  // one that is not known yet is cancelled where it becomes known
+  lock.lock();
+  ReturnedLocked(*member);
 }
 
 }  // namespace trellis::gateway

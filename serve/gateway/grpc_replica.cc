@@ -44,8 +44,9 @@ struct GrpcReplica::Call {
   std::function<void(server::Reply)> done;
 };
 
-GrpcReplica::GrpcReplica(const std::string& target, const HealthChecks& checks)
+GrpcReplica::GrpcReplica(const std::string& target, const HealthChecks& checks, std::function<void()> hangs)
     : checks_(checks),
+      hangs_(std::move(hangs)),
       inference_(v1::Inference::NewStub(ChannelTo(target))),
       health_stub_(grpc::health::v1::Health::NewStub(ChannelTo(target))),
       judged_(checks.patience),
@@ -69,6 +70,12 @@ void GrpcReplica::Watch() {
     const ReplicaHealth::Answer answer = Check();
     Judge([&](ReplicaHealth& health) { health.Checked(answer); });
     lock.lock();
+    const bool hangs = judged_.hangs() && !ending_;
+    if (hangs && hangs_ != nullptr) {
+      lock.unlock();
+      hangs_();
+      lock.lock();
+    }
     changed_.wait_for(lock, checks_.every, [this] { return ending_ || check_now_; });
   }
 }

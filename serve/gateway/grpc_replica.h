@@ -30,8 +30,10 @@ struct HealthChecks {
 class GrpcReplica final : public Replica {
  public:
   // `target` as gRPC has it: host:port, or dns:///name. Returns at once; the replica is starting until it has
-  // been reached.
-  explicit GrpcReplica(const std::string& target, const HealthChecks& checks = {});
+  // been reached. `hangs` is called by the watcher, at each check from the one on that is silent once too
+  // often.
+  explicit GrpcReplica(const std::string& target, const HealthChecks& checks = {},
+                       std::function<void()> hangs = nullptr);
   // Cancels what is under way and waits until it is answered.
   ~GrpcReplica() override;
 
@@ -50,6 +52,7 @@ class GrpcReplica final : public Replica {
   void Finish(server::Ticket ticket, const grpc::Status& status);
 
   const HealthChecks checks_;
+  const std::function<void()> hangs_;  // may be null
   const std::unique_ptr<v1::Inference::Stub> inference_;
   const std::unique_ptr<grpc::health::v1::Health::Stub> health_stub_;
   std::atomic<server::Health> health_{server::Health::kStarting};

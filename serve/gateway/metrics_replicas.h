@@ -1,9 +1,8 @@
-// The servers behind --backend, each by its address as it was configured: read from the balancer whenever
-// somebody asks, so that there is nothing to keep up to date.
+// The servers behind --backend, each by its address: read from the balancer whenever somebody asks, so that
+// there is nothing to keep up to date, and the series of a server go with it.
 #ifndef TRELLIS_SERVE_GATEWAY_METRICS_REPLICAS_H_
 #define TRELLIS_SERVE_GATEWAY_METRICS_REPLICAS_H_
 
-#include <string>
 #include <vector>
 
 #include "prometheus/collectable.h"
@@ -14,14 +13,13 @@ namespace trellis::gateway {
 
 class ReplicaMetrics final : public prometheus::Collectable {
  public:
-  // `names`: one a replica, in the balancer's order. The balancer outlives this.
-  ReplicaMetrics(const Balancer& balancer, std::vector<std::string> names);
+  // The balancer outlives this.
+  explicit ReplicaMetrics(const Balancer& balancer) : balancer_(balancer) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   const Balancer& balancer_;
-  const std::vector<std::string> names_;
 };
 
 }  // namespace trellis::gateway

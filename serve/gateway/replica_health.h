@@ -33,6 +33,8 @@ class ReplicaHealth {
     if (health_ == server::Health::kReady) health_ = server::Health::kDraining;
   }
 
+  // So long silent that what was sent there may get no answer, whatever made it so.
+  bool hangs() const { return silent_ >= patience_; }
   // Starting until the first good check.
   server::Health health() const { return health_; }
 

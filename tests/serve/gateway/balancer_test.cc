@@ -4,71 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "serve/gateway/metrics_replicas.h"
 #include "serve/gateway/metrics_requests.h"
+#include "tests/serve/gateway/balancer_fixture.h"
 #include "tests/serve/grpc/metrics_text.h"
 
 namespace trellis::gateway {
 namespace {
-
-class FakeReplica final : public Replica {
- public:
-  server::Health health() const override { return state; }
-  const ReplicaModel* model() const override { return known ? &model_ : nullptr; }
-  server::Ticket Infer(ReplicaRequest request) override {
-    if (!refusal.ok()) {
-      request.done({refusal, {}, {}, {}});
-    } else {
-      held.push_back(std::move(request));
-    }
-    ++asked;
-    return 100 + static_cast<server::Ticket>(asked);
-  }
-  void Cancel(server::Ticket ticket) override { cancelled.push_back(ticket); }
-  void Answer(absl::Status status = absl::OkStatus()) {
-    server::Request request = std::move(held.front());
-    held.erase(held.begin());
-    request.done({std::move(status), {}, {}, {}});
-  }
-
-  server::Health state = server::Health::kReady;
-  bool known = true;
-  absl::Status refusal;
-  int asked = 0;
-  std::vector<server::Request> held;
-  std::vector<server::Ticket> cancelled;
-  ReplicaModel model_;
-};
-
-class Balanced : public ::testing::Test {
- protected:
-  Balanced() {
-    std::vector<std::unique_ptr<Replica>> replicas;
-    for (FakeReplica*& fake : fakes_) {
-      auto made = std::make_unique<FakeReplica>();
-      fake = made.get();
-      replicas.push_back(std::move(made));
-    }
-    balancer_ = std::make_unique<Balancer>(std::move(replicas), [this] { return now_; });
-  }
-  server::Ticket Send(size_t tokens) {
-    ReplicaRequest request;
-    request.ids.resize(tokens);
-    request.done = [this](server::Reply reply) { answers_.push_back(reply.status); };
-    return balancer_->Infer(std::move(request));
-  }
-
-  server::Clock::time_point now_;
-  FakeReplica* fakes_[2];
-  std::unique_ptr<Balancer> balancer_;
-  std::vector<absl::Status> answers_;
-};
 
 TEST_F(Balanced, TheLeastTokensUnderWayGetTheNext) {
   Send(100);
@@ -77,13 +23,13 @@ TEST_F(Balanced, TheLeastTokensUnderWayGetTheNext) {
   Send(10);
   EXPECT_EQ(fakes_[0]->held.size(), 1u);
   EXPECT_EQ(fakes_[1]->held.size(), 3u);
-  EXPECT_EQ(balancer_->outstanding(0), 100);
-  EXPECT_EQ(balancer_->outstanding(1), 30);
+  EXPECT_EQ(outstanding(0), 100);
+  EXPECT_EQ(outstanding(1), 30);
   fakes_[0]->Answer();
   Send(1);
   EXPECT_EQ(fakes_[0]->held.size(), 1u);
   EXPECT_EQ(answers_, (std::vector<absl::Status>{absl::OkStatus()}));
-  EXPECT_EQ(balancer_->outstanding(0), 1);
+  EXPECT_EQ(outstanding(0), 1);
 }
 
 TEST_F(Balanced, WhatIsLostGoesToTheOtherOnce) {
@@ -94,7 +40,7 @@ TEST_F(Balanced, WhatIsLostGoesToTheOtherOnce) {
   fakes_[1]->Answer(absl::UnavailableError("gone too"));
   ASSERT_EQ(answers_.size(), 1u);
   EXPECT_EQ(answers_[0].message(), "gone too");
-  EXPECT_EQ(balancer_->outstanding(0) + balancer_->outstanding(1), 0);
+  EXPECT_EQ(outstanding(0) + outstanding(1), 0);
 }
 
 TEST_F(Balanced, AFullOneIsPassedOnAndWhatIsWrongIsNot) {
@@ -116,18 +62,18 @@ TEST_F(Balanced, RetriesAreFew) {
   // Every tenth, and what was saved up at the start.
   EXPECT_GE(tries(), 10'000 + 1000);
   EXPECT_LE(tries(), 10'000 + 1000 + 256 + 1);
-  EXPECT_EQ(balancer_->retried(Balancer::Retry::kOverloaded), tries() - 10'000);
-  EXPECT_EQ(balancer_->retried(Balancer::Retry::kUnavailable), 0);
+  EXPECT_EQ(balancer_.retried(Retry::kOverloaded), tries() - 10'000);
+  EXPECT_EQ(balancer_.retried(Retry::kUnavailable), 0);
 }
 
 TEST_F(Balanced, WhereRequestsAreFewASecondEarnsARetryToo) {
   fakes_[0]->refusal = fakes_[1]->refusal = absl::UnavailableError("gone");
-  while (balancer_->retried(Balancer::Retry::kUnavailable) < 256) Send(1);
+  while (balancer_.retried(Retry::kUnavailable) < 256) Send(1);
   for (int i = 0; i < 10; ++i) {
     now_ += std::chrono::seconds(1);
-    const int64_t before = balancer_->retried(Balancer::Retry::kUnavailable);
+    const int64_t before = balancer_.retried(Retry::kUnavailable);
     Send(1);
-    EXPECT_EQ(balancer_->retried(Balancer::Retry::kUnavailable), before + 1);
+    EXPECT_EQ(balancer_.retried(Retry::kUnavailable), before + 1);
   }
 }
 
@@ -139,15 +85,15 @@ TEST_F(Balanced, NobodyNoticesALostReplica) {
   while (!fakes_[0]->held.empty()) fakes_[0]->Answer(absl::UnavailableError("gone"));
   EXPECT_TRUE(answers_.empty());
   EXPECT_EQ(fakes_[1]->held.size(), 512u);
-  EXPECT_EQ(balancer_->retried(Balancer::Retry::kUnavailable), 256);
+  EXPECT_EQ(balancer_.retried(Retry::kUnavailable), 256);
   while (!fakes_[1]->held.empty()) fakes_[1]->Answer();
   EXPECT_EQ(answers_, std::vector<absl::Status>(512, absl::OkStatus()));
 }
 
 TEST_F(Balanced, MetricsNameReplicasByTheirAddresses) {
-  const ReplicaMetrics metrics(*balancer_, {"a:1", "b:2"});
+  const ReplicaMetrics metrics(balancer_);
   const auto scrape = [&] { return server::ParseMetrics(MetricsText(metrics)); };
-  EXPECT_EQ(scrape().size(), 6u);
+  EXPECT_EQ(scrape().size(), 9u);
   fakes_[1]->refusal = absl::UnavailableError("gone");
   Send(100);
   Send(7);  // to the second, and from there to the first
@@ -159,20 +105,22 @@ TEST_F(Balanced, MetricsNameReplicasByTheirAddresses) {
   EXPECT_EQ(samples.at("trellis_replica_outstanding{replica=\"b:2\"}"), 0);
   EXPECT_EQ(samples.at("trellis_retries_total{reason=\"unavailable\"}"), 1);
   EXPECT_EQ(samples.at("trellis_retries_total{reason=\"overloaded\"}"), 0);
-  EXPECT_EQ(samples.size(), 6u);
+  EXPECT_EQ(samples.at("trellis_retries_total{reason=\"failed\"}"), 0);
+  EXPECT_EQ(samples.at("trellis_replica_ejections_total{replica=\"b:2\"}"), 0);
+  EXPECT_EQ(samples.size(), 9u);
 }
 
 TEST_F(Balanced, OnlyReadyOnesOfTheSameModelServe) {
   fakes_[0]->state = server::Health::kDraining;
   Send(1);
   EXPECT_EQ(fakes_[1]->held.size(), 1u);
-  EXPECT_EQ(balancer_->health(), server::Health::kReady);
+  EXPECT_EQ(balancer_.health(), server::Health::kReady);
   fakes_[0]->state = server::Health::kReady;
   fakes_[1]->model_.limits.dimensions = 7;  // not what the first has
   for (int i = 0; i < 3; ++i) Send(1);
   EXPECT_EQ(fakes_[0]->held.size(), 3u);
   fakes_[0]->state = server::Health::kDead;
-  EXPECT_EQ(balancer_->health(), server::Health::kDraining);
+  EXPECT_EQ(balancer_.health(), server::Health::kDraining);
   Send(1);
   ASSERT_EQ(answers_.size(), 1u);
   EXPECT_EQ(answers_[0].code(), absl::StatusCode::kUnavailable);
@@ -180,17 +128,19 @@ TEST_F(Balanced, OnlyReadyOnesOfTheSameModelServe) {
 
 TEST_F(Balanced, StartsUntilOneIsReached) {
   fakes_[0]->known = fakes_[1]->known = false;
-  EXPECT_EQ(balancer_->health(), server::Health::kStarting);
-  EXPECT_EQ(balancer_->model(), nullptr);
+  EXPECT_EQ(balancer_.health(), server::Health::kStarting);
+  EXPECT_EQ(balancer_.model(), nullptr);
+  fakes_[1]->model_.max_batch_tokens = 77;
   fakes_[1]->known = true;
-  EXPECT_EQ(balancer_->health(), server::Health::kReady);
-  EXPECT_EQ(balancer_->model(), fakes_[1]->model());
+  EXPECT_EQ(balancer_.health(), server::Health::kReady);
+  ASSERT_NE(balancer_.model(), nullptr);
+  EXPECT_EQ(balancer_.model()->max_batch_tokens, 77);
 }
 
 TEST_F(Balanced, CancelReachesTheOneThatHasIt) {
   Send(10);
   const server::Ticket ticket = Send(1);
-  balancer_->Cancel(ticket);
+  balancer_.Cancel(ticket);
   EXPECT_TRUE(fakes_[0]->cancelled.empty());
   EXPECT_EQ(fakes_[1]->cancelled, (std::vector<server::Ticket>{101}));
   fakes_[1]->Answer(absl::UnavailableError("gone"));  // nobody waits for a second try

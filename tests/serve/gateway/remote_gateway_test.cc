@@ -2,6 +2,7 @@
 // without an answer, and the program with --backend.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -147,9 +148,11 @@ TEST_F(RemoteGateway, CountsWhatItSends) {
 
 TEST(GrpcReplicaHealth, OneCheckWithoutAnAnswerIsNoLoss) {
   RecordingBackend backend(Described());
+  std::atomic<int> hangs{0};
   GrpcReplica replica(
       backend.target(),
-      {.every = std::chrono::milliseconds(10), .limit = std::chrono::milliseconds(500), .patience = 3});
+      {.every = std::chrono::milliseconds(10), .limit = std::chrono::milliseconds(500), .patience = 3},
+      [&] { ++hangs; });
   WaitUntil([&] { return replica.health() == server::Health::kReady; });
   backend.LeaveChecksUnanswered(1);
   WaitUntil([&] { return backend.unanswered() == 1; });
@@ -158,9 +161,13 @@ TEST(GrpcReplicaHealth, OneCheckWithoutAnAnswerIsNoLoss) {
     EXPECT_EQ(replica.health(), server::Health::kReady);
     return backend.checks() >= begun + 2 || replica.health() != server::Health::kReady;
   });
+  EXPECT_EQ(hangs, 0);
   backend.LeaveChecksUnanswered(1'000'000);
-  WaitUntil([&] { return replica.health() == server::Health::kDraining; });
+  WaitUntil([&] { return hangs > 0; });
+  EXPECT_EQ(replica.health(), server::Health::kDraining);
   EXPECT_GE(backend.unanswered(), 1 + 3);
+  const int before = hangs;
+  WaitUntil([&] { return hangs > before; });  // again, for what came since
   backend.LeaveChecksUnanswered(0);
   WaitUntil([&] { return replica.health() == server::Health::kReady; });
 }
@@ -201,11 +208,32 @@ TEST(GatewayProgram, ServesFromAServerElsewhere) {
   EXPECT_EQ(program.Wait(), 0);
 }
 
-TEST(GatewayProgram, TheSameServerTwiceIsRefused) {
-  server::RunningServer program(
-      {"--model", testing::TinyModel("tiny-bert"), "--backend", "127.0.0.1:1,127.0.0.1:1"});
-  EXPECT_FALSE(program.ReadUntil("an address twice").empty()) << program.said();
-  EXPECT_EQ(program.Wait(), 2);
+TEST(GatewayProgram, FindsServersByName) {
+  RecordingBackend backend(Described());
+  const std::string port = backend.target().substr(backend.target().rfind(':'));
+  server::RunningServer program({"--model", testing::TinyModel("tiny-bert"), "--port", "0", "--backend",
+                                 backend.target() + ",dns:///localhost" + port});
+  const int listening = program.ReadPort("listening on");
+  ASSERT_FALSE(program.ReadUntil("ready on 127.0.0.1:").empty()) << program.said();
+  EXPECT_EQ(HttpClient(listening).Post("/embed", R"({"inputs":"water"})").status, 200);
+  // The name has this address and perhaps one of IPv6, where nobody is.
+  size_t up = 0;
+  for (const auto& [series, value] : server::ScrapeMetrics(listening)) {
+    if (series.starts_with("trellis_replica_up{")) up += static_cast<size_t>(value);
+  }
+  EXPECT_EQ(up, 1u) << "named twice, and there once";
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0);
+}
+
+TEST(GatewayProgram, BackendsThatCannotBeAreRefused) {
+  const auto expect = [](const std::string& backends, const std::string& said) {
+    server::RunningServer program({"--model", testing::TinyModel("tiny-bert"), "--backend", backends});
+    EXPECT_FALSE(program.ReadUntil(said).empty()) << program.said();
+    EXPECT_EQ(program.Wait(), 2);
+  };
+  expect("127.0.0.1:1,127.0.0.1:1", "an address twice");
+  expect("dns:///servers", "--backend: \"dns:///servers\", expected dns:///NAME:PORT");
 }
 
 }  // namespace
