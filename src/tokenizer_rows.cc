@@ -110,7 +110,8 @@ absl::StatusCode Tokenizer::Impl::TokenizeTexts(const Input& input, const Encode
   const bool cuts_nothing = CutsNothing(options, ShapeOf(input));
   if (!cuts_nothing && options.max_length < added) return absl::StatusCode::kInvalidArgument;
   constexpr size_t kShare = 4;
-  const bool is_short = carver.capacity() < ScratchBytes(input.text.size() + (input.pair ? input.pair->size() : 0));
+  const size_t enough = ScratchBytes(input.text.size() + (input.pair ? input.pair->size() : 0));
+  const bool is_short = carver.capacity() < enough;
   for (size_t i = 0; i < num_texts; ++i) {
     const std::string_view text = TextOf(input, i);
     // All that can be, or with less scratch than that takes, a share of what there is.
@@ -124,7 +125,7 @@ absl::StatusCode Tokenizer::Impl::TokenizeTexts(const Input& input, const Encode
     }
     TokenSink sink(texts.ids[i].data(), texts.offsets[i].empty() ? nullptr : texts.offsets[i].data(), room);
     if (const StageResult r = EncodeText(text, options, carver, cache, sink); r != StageResult::kOk) {
-      if (r == StageResult::kNoRoom && room < most) carver.AskForMore();
+      if (r == StageResult::kNoRoom && room < most) carver.AskFor(std::min(2 * carver.capacity() + 1, enough));
       return ToCode(r);
     }
     texts.ids[i] = texts.ids[i].first(sink.size());

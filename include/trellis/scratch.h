@@ -9,6 +9,7 @@
 #ifndef TRELLIS_SCRATCH_H_
 #define TRELLIS_SCRATCH_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -73,10 +74,9 @@ class ScratchCarver {
   }
   size_t capacity() const { return scratch_.memory_.size(); }
   size_t left() const { return used_ < capacity() ? capacity() - used_ : 0; }
-  // Says that a call that took what there was needed more (high_water).
-  void AskForMore() {
-    if (scratch_.high_water_ <= capacity()) scratch_.high_water_ = capacity() + 1;
-  }
+  // For a call that made do with what there was, and it was not enough: counts as
+  // asked for (high_water).
+  void AskFor(size_t bytes) { scratch_.high_water_ = std::max(scratch_.high_water_, bytes); }
   // Gives back everything taken since `mark`.
   size_t mark() const { return used_; }
   void Release(size_t mark) { used_ = mark; }

@@ -69,11 +69,11 @@ TEST_F(LoadTest, FolderTakesTokenizerJsonFirst) {
 
 TEST_F(LoadTest, FolderWithoutOrWithSeveralModels) {
   const std::string folder = folder_.string();
-  EXPECT_EQ(Error(folder), folder + ": no tokenizer.json and no .model inside, expected one of them");
+  EXPECT_EQ(Error(folder), folder + ": no tokenizer.json and no .model inside, expected one of them, or a .trellis");
   const std::string b = Write("b.model", kModel);
   const std::string a = Write("a.model", kModel);
   EXPECT_EQ(Error(folder), folder + ": " + a + " and " + b +
-                               ", expected one .model or a tokenizer.json; name the file instead");
+                               ", expected one .model or .trellis, or a tokenizer.json; name the file instead");
 }
 
 TEST_F(LoadTest, MissingFile) {
