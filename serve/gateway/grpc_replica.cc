@@ -12,6 +12,9 @@
 namespace trellis::gateway {
 namespace {
 
+// A server that computes for long answers pings all the same, and the machine may be busy.
+constexpr int kAskAfterMs = 5'000, kStuckAfterMs = 10'000;
+
 std::shared_ptr<grpc::Channel> ChannelTo(const std::string& target) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);  // the replica has a limit of its own
@@ -19,6 +22,10 @@ std::shared_ptr<grpc::Channel> ChannelTo(const std::string& target) {
   // Else two replicas behind one address would share a connection, and so would what happens to it.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // A connection may be stuck where its server is well, as health checks on theirs say. So each is asked for a
+  // sign of life while calls wait on it, and without one is closed: then the calls are lost, not for ever.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kAskAfterMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kStuckAfterMs);
   return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
 }
 

@@ -31,6 +31,9 @@ absl::StatusOr<std::unique_ptr<GrpcPort>> GrpcPort::Open(const Options& options,
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  // By default a client that asks for a sign of life more than twice in five minutes, while it waits for one
+  // answer, loses its connection. A gateway asks after five seconds of silence.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
   port->acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       options.credentials != nullptr ? options.credentials : grpc::InsecureServerCredentials());
