@@ -44,7 +44,7 @@ trellis_encode_options EncodeOptions(Choices& choices) {
           .max_length = Number(choices) * 3,
           .stride = Number(choices),
           .cut_nothing = Number(choices),
-          .reserved = choices.Once(16) ? 1u : 0u};
+          .encode_special_tokens = Number(choices)};
 }
 
 // Columns of any kind with memory of their own.

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -143,11 +144,14 @@ TEST(ReportedOperations, B28ALostReplicaCostsNoRequest) {
   RemoteModel first("tiny-bert"), second("tiny-bert");
   first.Open();
   second.Open();
-  std::vector<std::unique_ptr<Replica>> replicas;
-  for (const RemoteModel* remote : {&first, &second})
-    replicas.push_back(std::make_unique<GrpcReplica>(remote->target()));
-  const Replica* const both[] = {replicas[0].get(), replicas[1].get()};
-  Balancer balancer(std::move(replicas));
+  std::vector<const Replica*> both;
+  Balancer balancer([&](const std::string& address, std::function<void()> hangs) {
+    auto replica = std::make_unique<GrpcReplica>(address, HealthChecks(), std::move(hangs));
+    both.push_back(replica.get());
+    return replica;
+  });
+  balancer.SetReplicas({first.target(), second.target()});
+  ASSERT_EQ(both.size(), 2u);
   for (int i = 0; i < 6000 && (both[0]->health() != server::Health::kReady ||
                                both[1]->health() != server::Health::kReady);
        ++i)

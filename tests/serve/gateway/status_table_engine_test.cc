@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -87,9 +88,8 @@ class AbsentReplica final : public Replica {
 };
 
 TEST(StatusTable, NoHealthyReplica) {
-  std::vector<std::unique_ptr<Replica>> replicas;
-  for (int i = 0; i < 2; ++i) replicas.push_back(std::make_unique<AbsentReplica>());
-  Balancer balancer(std::move(replicas));
+  Balancer balancer([](const std::string&, const std::function<void()>&) { return std::make_unique<AbsentReplica>(); });
+  balancer.SetReplicas({"one:1", "another:1"});
   Loopback loopback("tiny-bert", [&](TestOptions& options) { options.replica = &balancer; });
   ExpectTold(loopback, "\"a\"", "", kNotReady);
 }
