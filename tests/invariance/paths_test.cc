@@ -45,10 +45,10 @@ TEST(Paths, AgreeOnTokensAddedWithNormalization) {
     tokens.push_back(token);
   }
   AddTokens(tokens, *spec);
-  Compare(*spec, Generated(*spec, 20000));
+  Compare(*spec, Generated(*spec, 4000));
   Compare(*spec, BlankTexts());
   spec->normalizers.clear();
-  Compare(*spec, Generated(*spec, 20000));
+  Compare(*spec, Generated(*spec, 4000));
 }
 
 // Blanks of every kind in every place, as the pre-tokenizers see them.
