@@ -25,6 +25,7 @@ endforeach()
 set_source_files_properties(${trellis_wire_sources} PROPERTIES COMPILE_OPTIONS "-w")
 add_library(trellis_wire STATIC ${trellis_wire_sources})
 target_include_directories(trellis_wire SYSTEM PUBLIC ${trellis_wire_generated})
+target_compile_options(trellis_wire PRIVATE ${TRELLIS_QUICK_WITH_SANITIZERS})
 target_link_libraries(trellis_wire PUBLIC PkgConfig::TRELLIS_GRPC protobuf::libprotobuf)
 
 # server/grpc_* and server/metrics_*.
@@ -32,6 +33,7 @@ add_library(trellis_face STATIC ${TRELLIS_SERVER_FACE_SOURCES})
 target_link_libraries(trellis_face
   PUBLIC trellis_batching trellis_wire prometheus-cpp::core
   PRIVATE ${TRELLIS_GRPC_REFLECTION} prometheus-cpp::pull absl::strings Threads::Threads)
+target_compile_options(trellis_face PRIVATE ${TRELLIS_QUICK_WITH_SANITIZERS})
 target_compile_definitions(trellis_face PRIVATE TRELLIS_VERSION="${PROJECT_VERSION}")
 
 # What both programs are made of, of the files beside their roots.
@@ -41,5 +43,6 @@ target_link_libraries(trellis_program PUBLIC trellis_engine trellis_gpu promethe
 # The program, which is its root and the files beside it that are named here.
 add_executable(trellis_server trellis_server.cc server_flags.cc)
 set_target_properties(trellis_server PROPERTIES OUTPUT_NAME trellis-server)
+target_compile_options(trellis_server PRIVATE ${TRELLIS_QUICK_TO_COMPILE})
 target_compile_definitions(trellis_server PRIVATE TRELLIS_VERSION="${PROJECT_VERSION}")
 target_link_libraries(trellis_server PRIVATE trellis_program trellis_face CLI11::CLI11 absl::strings Threads::Threads)

@@ -12,6 +12,8 @@
 #include "trellis/load.h"
 #include "trellis/tokenizer.h"
 
+using namespace std::string_view_literals;
+
 namespace {
 
 void Require(bool holds) {
@@ -55,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (size_t i = 0; i < std::min<size_t>(spec->model.pieces.size(), 40); ++i) pieces += spec->model.pieces[i].text.substr(0, 40);
     constexpr size_t kTail = 200;
     for (const std::string_view text :
-         {std::string_view(), std::string_view(" a  b<s>\u2581\u2581\xFF\xE2\x96 \0x", 17), std::string_view(pieces),
+         {std::string_view(), " a  b<s>\u2581\u2581\xFF\xE2\x96 \0x"sv, std::string_view(pieces),
           file.substr(size - std::min(size, kTail))}) {
       EncodeAndDecode(*tokenizer, text);
     }
