@@ -1,26 +1,21 @@
 #include "serve/engine/synthetic/synthetic_options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
-#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "serve/engine/engine_settings.h"
 
 namespace trellis::engine {
 namespace {
 
+constexpr EngineSettings kSettings("synthetic", "batch_us=1000,depth=2");
 constexpr int64_t kMostInt32 = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostSteps = int64_t{1} << 40;
 constexpr int64_t kMostTime = 3'600'000'000;  // an hour in microseconds
 constexpr std::string_view kTaskNames[kTasks] = {"embed", "embed_all", "sparse", "classify"};
-
-absl::Status Invalid(std::string_view key, std::string_view value, const std::string& expected) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("synthetic: ", std::string(key), ": \"", std::string(value), "\", expected ", expected));
-}
 
 struct Number {
   std::string_view key;
@@ -78,7 +73,8 @@ absl::Status SetTasks(std::string_view value, SyntheticOptions& options) {
     const std::string_view name = rest.substr(0, plus);
     const auto found = std::find(std::begin(kTaskNames), std::end(kTaskNames), name);
     if (found == std::end(kTaskNames)) {
-      return Invalid("tasks", value, "embed, embed_all, sparse and classify, any of them, joined by +");
+      return kSettings.Invalid("tasks", value,
+                               "embed, embed_all, sparse and classify, any of them, joined by +");
     }
     options.limits.tasks[found - std::begin(kTaskNames)] = true;
     if (plus == std::string_view::npos) return absl::OkStatus();
@@ -90,17 +86,10 @@ absl::Status SetNumber(std::string_view key, std::string_view value, SyntheticOp
   const auto& numbers = Numbers();
   const auto found =
       std::find_if(numbers.begin(), numbers.end(), [key](const Number& n) { return n.key == key; });
-  if (found == numbers.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("synthetic: key \"", std::string(key), "\", expected one of ", KnownKeys()));
-  }
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc() || end != value.data() + value.size() || number < found->least ||
-      number > found->most) {
-    return Invalid(key, value, absl::StrCat("a whole number from ", found->least, " to ", found->most));
-  }
-  found->set(options, number);
+  if (found == numbers.end()) return kSettings.Invalid("key", key, absl::StrCat("one of ", KnownKeys()));
+  const auto number = kSettings.Number(key, value, found->least, found->most);
+  if (!number.ok()) return number.status();
+  found->set(options, *number);
   return absl::OkStatus();
 }
 
@@ -123,30 +112,17 @@ EngineLimits SyntheticOptions::DefaultLimits() {
 
 absl::StatusOr<SyntheticOptions> ParseSyntheticOptions(std::string_view spec) {
   SyntheticOptions options;
-  std::set<std::string_view> seen;
-  while (!spec.empty()) {
-    const size_t comma = spec.find(',');
-    const std::string_view setting = spec.substr(0, comma);
-    spec.remove_prefix(comma == std::string_view::npos ? spec.size() : comma + 1);
-    const size_t equals = setting.find('=');
-    const std::string_view key = setting.substr(0, equals);
-    if (equals == std::string_view::npos) {
-      return absl::InvalidArgumentError(absl::StrCat("synthetic: \"", std::string(setting),
-                                                     "\", expected key=value with one of ", KnownKeys()));
-    }
-    const std::string_view value = setting.substr(equals + 1);
-    if (!seen.insert(key).second) return Invalid(key, value, "each key once");
-    if (key == "model") {
-      options.limits.model = std::string(value);
-    } else if (auto status = key == "tasks" ? SetTasks(value, options) : SetNumber(key, value, options);
-               !status.ok()) {
-      return status;
-    }
-  }
+  const auto status = kSettings.ForEach(spec, [&options](std::string_view key, std::string_view value) {
+    if (key == "tasks") return SetTasks(value, options);
+    if (key != "model") return SetNumber(key, value, options);
+    options.limits.model = std::string(value);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
   const EngineLimits& limits = options.limits;
   if (limits.max_batch_tokens < limits.max_row_tokens) {
-    return Invalid("max_batch_tokens", absl::StrCat(limits.max_batch_tokens),
-                   absl::StrCat("at least max_row_tokens, ", limits.max_row_tokens));
+    return kSettings.Invalid("max_batch_tokens", absl::StrCat(limits.max_batch_tokens),
+                             absl::StrCat("at least max_row_tokens, ", limits.max_row_tokens));
   }
   return options;
 }

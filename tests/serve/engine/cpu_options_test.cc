@@ -33,7 +33,7 @@ TEST(CpuOptions, ErrorsNameKeyValueAndExpectation) {
       {"f,threads=99999999999", "cpu: threads: \"99999999999\", expected a whole number from 1 to"},
       {"f,threads=1,threads=2", "cpu: threads: \"2\", expected each key once"},
       {"f,colour=red", "cpu: key: \"colour\", expected dtype or threads"},
-      {"f,fast", "cpu: setting: \"fast\", expected dtype=NAME or threads=N"},
+      {"f,fast", "cpu: setting: \"fast\", expected key=value, as in dtype="},
   };
   for (const auto& [spec, expected] : cases) {
     const auto options = ParseCpuEngineOptions(spec);

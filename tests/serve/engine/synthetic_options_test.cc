@@ -61,8 +61,8 @@ TEST(SyntheticOptions, ErrorsNameKeyAndValue) {
   EXPECT_EQ(Error("depth=1,depth=2"), "synthetic: depth: \"2\", expected each key once");
   EXPECT_NE(Error("tasks=embed+dance").find("tasks: \"embed+dance\", expected embed, embed_all"),
             std::string::npos);
-  EXPECT_NE(Error("speed=3").find("key \"speed\", expected one of batch_us, row_us"), std::string::npos);
-  EXPECT_NE(Error("depth").find("\"depth\", expected key=value"), std::string::npos);
+  EXPECT_NE(Error("speed=3").find("synthetic: key: \"speed\", expected one of batch_us, row_us"), std::string::npos);
+  EXPECT_NE(Error("depth").find("synthetic: setting: \"depth\", expected key=value, as in "), std::string::npos);
   EXPECT_EQ(Error("max_row_tokens=100,max_batch_tokens=99"),
             "synthetic: max_batch_tokens: \"99\", expected at least max_row_tokens, 100");
 }
