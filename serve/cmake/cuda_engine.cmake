@@ -1,7 +1,7 @@
 # The CUDA engine without its kernels (cuda_kernels.cmake): what needs no GPU and no toolkit; the GPU that is none, for the
 # tests; and with TRELLIS_CUDA the real one, by the runtime, which g++ compiles.
 file(GLOB sources CONFIGURE_DEPENDS engine/cuda/*.cc)
-list(FILTER sources EXCLUDE REGEX "/(cuda_device|open_engine|open_no_engine)\\.cc$")
+list(FILTER sources EXCLUDE REGEX "/(cuda_device(_[a-z]+)?|open_engine|open_no_engine)\\.cc$")
 add_library(trellis_cuda STATIC ${sources})
 target_include_directories(trellis_cuda PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(trellis_cuda PUBLIC trellis_engine absl::inlined_vector
@@ -14,10 +14,11 @@ if(TRELLIS_TESTS)
 endif()
 
 if(TRELLIS_CUDA)
-  add_library(trellis_cuda_device STATIC engine/cuda/cuda_device.cc)
-  target_include_directories(trellis_cuda_device SYSTEM PRIVATE ${TRELLIS_CUDA_TOOLKIT}/include)
+  file(GLOB sources CONFIGURE_DEPENDS engine/cuda/cuda_device*.cc)
+  add_library(trellis_cuda_device STATIC ${sources})
+  target_include_directories(trellis_cuda_device SYSTEM PRIVATE ${TRELLIS_CUDA_INCLUDE})
   target_link_libraries(trellis_cuda_device PUBLIC trellis_cuda
-    PRIVATE ${TRELLIS_CUDA_TOOLKIT}/lib/libcudart_static.a absl::strings Threads::Threads ${CMAKE_DL_LIBS} rt)
+    PRIVATE ${TRELLIS_CUDART} absl::strings Threads::Threads ${CMAKE_DL_LIBS} rt)
 endif()
 
 # What a program links for OpenCudaEngine: the engine, or what says that there is none.

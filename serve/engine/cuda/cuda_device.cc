@@ -8,57 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "serve/engine/cuda/cublaslt.h"
+#include "serve/engine/cuda/cuda_device_query.h"
+#include "serve/engine/cuda/cuda_device_status.h"
 #include "serve/engine/cuda/devices_found.h"
 
 namespace trellis::engine::cuda {
 namespace {
-
-DeviceStatus StatusOf(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return DeviceStatus::kOk;
-    case cudaErrorNotReady:
-      return DeviceStatus::kNotReady;
-    case cudaErrorMemoryAllocation:
-      return DeviceStatus::kOutOfMemory;
-    case cudaErrorStreamCaptureUnsupported:
-    case cudaErrorStreamCaptureImplicit:
-    case cudaErrorCapturedEvent:
-      return DeviceStatus::kCaptureUnsupported;
-    case cudaErrorStreamCaptureInvalidated:
-    case cudaErrorStreamCaptureMerge:
-    case cudaErrorStreamCaptureUnmatched:
-    case cudaErrorStreamCaptureUnjoined:
-    case cudaErrorStreamCaptureIsolation:
-    case cudaErrorStreamCaptureWrongThread:
-      return DeviceStatus::kCaptureInvalidated;
-    case cudaErrorInvalidValue:
-    case cudaErrorInvalidConfiguration:
-    case cudaErrorInvalidResourceHandle:
-    case cudaErrorInvalidDeviceFunction:
-    case cudaErrorNoKernelImageForDevice:
-    case cudaErrorLaunchOutOfResources:
-    case cudaErrorNotSupported:
-      return DeviceStatus::kInvalid;
-    case cudaErrorIllegalAddress:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorLaunchFailure:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorAssert:
-    case cudaErrorECCUncorrectable:
-      return DeviceStatus::kLaunchFailed;
-    default:
-      return DeviceStatus::kFatal;  // better dead than wrong
-  }
-}
-
-// An error that goes away is kept by the runtime until it is asked for, and would be taken for the next
-// launch's.
-DeviceStatus Checked(cudaError_t error) {
-  if (error != cudaSuccess) (void)cudaGetLastError();
-  return StatusOf(error);
-}
 
 // Handles by number, counted from 1.
 template <typename Id, typename Handle>
@@ -239,21 +194,7 @@ DeviceStatus CudaDevice::Instantiate(GraphId graph, ExecId* out) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Device>> OpenCudaDevice(int ordinal, const std::string& cublaslt) {
-  DevicesFound found;
-  found.runtime = CUDART_VERSION;
-  const auto ask = [&found](cudaError_t error) {
-    if (Checked(error) != DeviceStatus::kOk && found.error.empty()) found.error = cudaGetErrorString(error);
-    return error == cudaSuccess;
-  };
-  (void)cudaDriverGetVersion(&found.driver);  // asks no GPU, and says 0 where there is no driver
-  if (ask(cudaGetDeviceCount(&found.devices)) && ordinal >= 0 && ordinal < found.devices &&
-      ask(cudaSetDevice(ordinal))) {
-    int major = 0, minor = 0;
-    if (ask(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal)) &&
-        ask(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal))) {
-      found.architecture = 10 * major + minor;
-    }
-  }
+  const DevicesFound found = FindCudaDevices(ordinal);
   if (auto status = CheckDevices(ordinal, found); !status.ok()) return status;
   auto gemms = CublasLt::Open(cublaslt);
   if (!gemms.ok()) {
