@@ -13,5 +13,7 @@ endif()
 if(TRELLIS_CUDA)
   add_library(trellis_cuda_kernels STATIC engine/cuda/kernels/kernels.cu engine/cuda/kernels/attention_backends.cc)
   target_include_directories(trellis_cuda_kernels PUBLIC ${PROJECT_SOURCE_DIR})
-  target_compile_options(trellis_cuda_kernels PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>)
+  # A thread for each architecture.
+  target_compile_options(trellis_cuda_kernels PRIVATE
+    "$<$<COMPILE_LANGUAGE:CUDA>:--threads=2;-Xcompiler=-Wall,-Wextra,-Wshadow>")
 endif()
