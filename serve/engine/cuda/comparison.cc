@@ -38,11 +38,11 @@ absl::Status CompareBatch(Engine& engine, Engine& reference, const MadeBatch& ba
     const auto got = Run(engine, batch);
     if (!got.ok()) return got.status();
     for (size_t row = 0; row < batch.rows.size(); ++row) {
-      const Task task = batch.rows[row].task;
+      const RowTask& task = batch.rows[row];
       const double distance = DistanceOf(task, (*got)->row(row), (*expected)->row(row));
       if (std::isnan(worst.distance) || distance <= worst.distance) continue;
       worst = {distance,
-               task,
+               task.task,
                static_cast<int32_t>(row),
                static_cast<int32_t>(batch.rows.size()),
                batch.cu_seqlens[row + 1] - batch.cu_seqlens[row],
@@ -54,7 +54,7 @@ absl::Status CompareBatch(Engine& engine, Engine& reference, const MadeBatch& ba
 
 }  // namespace
 
-double DistanceOf(Task task, const RowValues& got, const RowValues& expected) {
+double DistanceOf(const RowTask& task, const RowValues& got, const RowValues& expected) {
   std::map<int64_t, double> ours = ByPlace(got), theirs = ByPlace(expected);
   double product = 0, our_square = 0, their_square = 0, difference = 0;
   for (const auto& [place, value] : theirs) {
@@ -69,7 +69,8 @@ double DistanceOf(Task task, const RowValues& got, const RowValues& expected) {
     our_square += value * value;
     difference += value * value;
   }
-  if (task == Task::kEmbed || task == Task::kEmbedAll) {
+  const bool vectors = task.task == Task::kEmbed || task.task == Task::kEmbedAll;
+  if (vectors && task.normalize == Normalize::kNone) {
     return 1 - product / std::sqrt(our_square * their_square);
   }
   // |a - b|^2 = 2 (1 - cosine) |a| |b| where the lengths are equal.
@@ -89,7 +90,6 @@ absl::StatusOr<Difference> CompareEngines(Engine& engine, Engine& reference,
   };
   for (int i = 0; i < kTasks; ++i) {
     if (!limits.tasks[i]) continue;
-    const RowTask task{static_cast<Task>(i), Pooling::kModel, Normalize::kNone, 0};
     MadeBatch all;
     for (size_t row = 0; row < different.size(); ++row) {
       // What fits both engines: a model whose batches are short is compared in several.
@@ -100,6 +100,8 @@ absl::StatusOr<Difference> CompareEngines(Engine& engine, Engine& reference,
         if (auto status = compare(all); !status.ok()) return status;
         all = {};
       }
+      const RowTask task{static_cast<Task>(i), Pooling::kModel,
+                         row % 2 == 0 ? Normalize::kNone : Normalize::kL2, 0};
       all.Add(different[row], task, limits, row);
       MadeBatch alone;
       alone.Add(different[row], task, limits, row);

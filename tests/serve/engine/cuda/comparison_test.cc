@@ -14,8 +14,10 @@ namespace {
 using Floats = std::vector<float>;
 using Ids = std::vector<int32_t>;
 
-double Distance(Task task, const Floats& a, const Floats& b, const Ids& ids_a = {}, const Ids& ids_b = {}) {
-  return DistanceOf(task, {absl::StatusCode::kOk, a, ids_a}, {absl::StatusCode::kOk, b, ids_b});
+double Distance(Task task, const Floats& a, const Floats& b, const Ids& ids_a = {}, const Ids& ids_b = {},
+                Normalize normalize = Normalize::kNone) {
+  return DistanceOf({task, Pooling::kModel, normalize, 0}, {absl::StatusCode::kOk, a, ids_a},
+                    {absl::StatusCode::kOk, b, ids_b});
 }
 
 TEST(DistanceOf, VectorsByTheirAngle) {
@@ -25,6 +27,19 @@ TEST(DistanceOf, VectorsByTheirAngle) {
   EXPECT_NEAR(Distance(Task::kEmbedAll, {1, 1}, {-1, -1}), 2, 1e-15);
   EXPECT_NEAR(Distance(Task::kEmbed, {4, 3}, {3, 4}), 1 - 24.0 / 25, 1e-15);
   EXPECT_TRUE(std::isnan(Distance(Task::kEmbed, {0, 0}, {3, 4})));
+}
+
+TEST(DistanceOf, VectorsOfLengthOneByTheirDifference) {
+  const auto scaled = [](Task task, const Floats& a, const Floats& b) {
+    return Distance(task, a, b, {}, {}, Normalize::kL2);
+  };
+  // The angle's, where both are of length 1, up to what a float is rounded by.
+  EXPECT_NEAR(scaled(Task::kEmbed, {0.8f, 0.6f}, {0.6f, 0.8f}), 1 - 24.0 / 25, 1e-7);
+  EXPECT_NEAR(scaled(Task::kEmbed, {1, 0}, {0, 1}), 1, 1e-15);
+  EXPECT_NEAR(scaled(Task::kEmbed, {1.25f, 0}, {1, 0}), 1.0 / 32, 1e-15);  // of the right angle alone
+  EXPECT_NEAR(scaled(Task::kEmbed, {0, 0}, {1, 0}), 0.5, 1e-15);
+  // Two tokens, one of them right: the mean.
+  EXPECT_NEAR(scaled(Task::kEmbedAll, {1, 0, 0, 1}, {1, 0, 1, 0}), 0.5, 1e-15);
 }
 
 TEST(DistanceOf, LogitsByTheirDifference) {

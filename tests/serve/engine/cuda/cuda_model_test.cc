@@ -46,6 +46,21 @@ absl::StatusOr<std::unique_ptr<Forward>> LoadFolder(Device& device, StreamId str
   return LoadCudaModel(device, stream, checkpoint->config, checkpoint->weights, checkpoint->beside, options);
 }
 
+// The folder's model on the fake GPU.
+absl::StatusOr<std::unique_ptr<CudaEngine>> OpenFolder(const std::shared_ptr<FakeDevice>& fake,
+                                                       const std::string& folder, HalfType type) {
+  DeviceSetup setup;
+  setup.open = [fake]() -> absl::StatusOr<std::shared_ptr<Device>> { return fake; };
+  setup.load = [folder, type](Device& device, StreamId stream) {
+    CudaModelOptions options;
+    options.type = type;
+    options.max_batch_tokens = 64;
+    options.max_batch_rows = 16;
+    return LoadFolder(device, stream, folder, options);
+  };
+  return CreateCudaEngine(std::move(setup));
+}
+
 // A row for every task, of lengths by turns, with types where the model has them; other lengths for an odd
 // `seed`, of the same bucket. Small, since the emulation is slow.
 CpuBatch BatchOf(const EngineLimits& limits, uint32_t seed) {
@@ -175,6 +190,22 @@ TEST(CudaModel, AHeadWithoutItsBiasIsRefused) {
   EXPECT_EQ(fake.allocations(), 0u);
 }
 
+// The two forms of GELU differ by less than 16 bits may; that a model gets its own is in the bits.
+TEST(CudaModel, EachActivationIsAnother) {
+  std::vector<std::vector<Values>> answers;
+  for (const char* const curve : {"gelu", "gelu_new", "relu"}) {
+    const testing::TemporaryFolder folder;
+    folder.CopyModel("tiny-bert", testing::TemporaryFolder::Copy::kAll);
+    folder.Edit("config.json", R"("hidden_act": "gelu")", std::string(R"("hidden_act": ")") + curve + "\"");
+    const auto fake = std::make_shared<FakeDevice>();
+    auto engine = OpenFolder(fake, folder.path(), HalfType::kF16);
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    answers.push_back(AnswersOf(**engine, BatchOf((*engine)->limits(), 8)));
+    ASSERT_FALSE(answers.back().empty());
+    for (size_t other = 0; other + 1 < answers.size(); ++other) EXPECT_NE(answers.back(), answers[other]);
+  }
+}
+
 class CudaModels : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CudaModels, EqualTheCpuEngine) {
@@ -187,16 +218,7 @@ TEST_P(CudaModels, EqualTheCpuEngine) {
     SCOPED_TRACE(type == HalfType::kBf16 ? "bf16" : "fp16");
     const auto fake = std::make_shared<FakeDevice>();
     {
-      DeviceSetup setup;
-      setup.open = [fake]() -> absl::StatusOr<std::shared_ptr<Device>> { return fake; };
-      setup.load = [&folder, type = type](Device& device, StreamId stream) {
-        CudaModelOptions options;
-        options.type = type;
-        options.max_batch_tokens = 64;
-        options.max_batch_rows = 16;
-        return LoadFolder(device, stream, folder, options);
-      };
-      auto engine = CreateCudaEngine(setup);
+      auto engine = OpenFolder(fake, folder, type);
       ASSERT_TRUE(engine.ok()) << engine.status();
       const EngineLimits &ours = (*engine)->limits(), &theirs = (*cpu)->limits();
       EXPECT_TRUE(std::equal(ours.tasks, ours.tasks + kTasks, theirs.tasks));

@@ -6,17 +6,16 @@
 Compiles the emulated kernels and their tests by itself, in a folder of its own; the tree is not touched. A mutation replaces a
 piece of text that is there exactly once. Ends with status 1 when a mutation survives, no longer fits, or does not compile.
 """
-import argparse
 import concurrent.futures
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", ".."))
+import mutations
+from mutations import ROOT
+
 KERNELS = "serve/engine/cuda/kernels"
 EMULATION = "serve/engine/cuda/emulation"
 TESTS = "tests/serve/engine/cuda/kernels"
@@ -190,28 +189,15 @@ class Bench:
     def compile(self, source, target, mutated=None):
         # What is mutated lies in a folder that is looked into first.
         first = [f"-I{mutated}"] if mutated else []
-        done = subprocess.run([*self.compiler, *first, *FLAGS, "-c", source, "-o", target], cwd=self.folder, capture_output=True,
-                              text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"{source} does not compile: {done.stderr[:2000]}")
+        mutations.call([*self.compiler, *first, *FLAGS, "-c", source, "-o", target], f"{source} does not compile", cwd=self.folder)
 
     def link(self, objects, program):
-        subprocess.run([self.compiler[-1], *objects, "-o", program, "-lgtest", "-lgtest_main", "-pthread"], cwd=self.folder,
-                       check=True)
+        mutations.call([self.compiler[-1], *objects, "-o", program, "-lgtest", "-lgtest_main", "-pthread"], f"{program} does not link",
+                       cwd=self.folder)
 
     def test(self, program, tests):
         """None, or how the tests failed."""
-        done = subprocess.run(["prlimit", f"--cpu={SECONDS}", os.path.join(self.folder, program), f"--gtest_filter={tests}",
-                               "--gtest_fail_fast", "--gtest_brief=1"], capture_output=True, text=True, errors="replace")
-        if done.returncode == 0:
-            if not re.search(r"\[  PASSED  \] [1-9]", done.stdout):
-                raise RuntimeError(f"{tests} names no test")
-            return None
-        if match := re.search(r"cuda emulation: (.*)", done.stderr):
-            return match[1]
-        if done.returncode < 0:
-            return signal.Signals(-done.returncode).name
-        return "wrong numbers"
+        return mutations.failure(os.path.join(self.folder, program), tests, SECONDS, self.folder)
 
     def includes(self, kernel, header):
         """Whether a kernel sees a header, by whatever way."""
@@ -224,19 +210,16 @@ class Bench:
             seen |= set(found)
         return header in seen
 
-    def mutate(self, number, name, program, tests, old, new):
-        with open(os.path.join(self.folder, KERNELS, name), encoding="utf-8") as file:
-            text = file.read()
-        if text.count(old) != 1:
-            raise RuntimeError(f"the text is there {text.count(old)} times, expected once: {old!r}")
-        mutated = f"mutation{number}"
+    def mutate(self, mutation):
+        program, tests = mutation.more
+        mutated = f"mutation{mutation.number}"
         os.makedirs(os.path.join(self.folder, mutated, KERNELS))
-        with open(os.path.join(self.folder, mutated, KERNELS, name), "w", encoding="utf-8") as file:
-            file.write(text.replace(old, new))
+        with open(os.path.join(self.folder, mutated, KERNELS, mutation.file), "w", encoding="utf-8") as file:
+            file.write(mutation.broken(os.path.join(self.folder, KERNELS)))
         objects = self.sources_of(program)
         for source in objects:
             kernel = os.path.basename(source)[: -len(".cc")]
-            if source.startswith("units/") and (kernel == name or self.includes(kernel, name)):
+            if source.startswith("units/") and (kernel == mutation.file or self.includes(kernel, mutation.file)):
                 objects[source] = f"{mutated}/{kernel}.o"
                 self.compile(source, objects[source], mutated)
         broken = f"{mutated}/test"
@@ -247,39 +230,22 @@ class Bench:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", metavar="WORD", help="mutations whose file or description has it")
-    parser.add_argument("--cxx", default="c++", help="the compiler; ccache is used where it is")
-    parser.add_argument("--jobs", type=int, default=1)
-    flags = parser.parse_args()
+    flags = mutations.flags(__doc__, ("--cxx", {"default": "c++", "help": "the compiler; ccache is used where it is"}))
     launcher = ["ccache"] if shutil.which("ccache") else []
-    wanted = [(*where, *mutation) for where, mutations in MUTATIONS.items() for mutation in mutations
-              if flags.only in f"{where[0]} {mutation[0]}"]
-    programs = sorted({program for _, program, *_ in wanted})
-    faults = killed = 0
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
+    wanted = mutations.chosen(MUTATIONS, flags.only)
+    programs = sorted({mutation.more[0] for mutation in wanted})
+    with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder, [*launcher, flags.cxx])
         objects = {}
         for program in programs:
             objects.update(bench.sources_of(program))
-        list(pool.map(bench.compile, objects.keys(), objects.values()))
+        with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
+            list(pool.map(bench.compile, objects.keys(), objects.values()))
         for program in programs:
             bench.link(bench.sources_of(program).values(), program)
             if how := bench.test(program, "*"):
                 sys.exit(f"kernel_mutations: the tests of {program} fail without a mutation: {how}")
-        runs = [pool.submit(bench.mutate, number, name, program, tests, old, new)
-                for number, (name, program, tests, _, old, new) in enumerate(wanted)]
-        for (name, _, _, what, _, _), run in zip(wanted, runs):
-            try:
-                how = run.result()
-            except RuntimeError as error:
-                how, faults = None, faults + 1
-                print(f"FAULT     {name}: {what}: {error}", flush=True)
-                continue
-            killed += how is not None
-            print(f"{'killed' if how else 'SURVIVED':9} {name}: {what}{f': {how}' if how else ''}", flush=True)
-    print(f"kernel_mutations: {killed} of {len(wanted)} killed, {faults} could not be tried")
-    sys.exit(0 if killed == len(wanted) and wanted else 1)
+        mutations.try_all("kernel_mutations", wanted, bench.mutate, flags.jobs)
 
 
 if __name__ == "__main__":

@@ -1,29 +1,30 @@
 #!/usr/bin/env python3
 """Breaks the model code around the kernels, one fault at a time, and demands that the engine's tests fail.
 
-  tests/serve/engine/cuda/model_mutations.py [--build build/release] [--only WORD]
+  tests/serve/engine/cuda/model_mutations.py [--build build/release] [--only WORD] [--jobs 1]
 
 Needs a build that has serve_cuda_test. Compiles each mutated file by itself, as the build's compile_commands.json does, and
 links it before the library that has the right one; the tree and the build are not touched. A mutation replaces a piece of text
-that is there exactly once. Ends with status 1 when a mutation survives, no longer fits, or does not compile.
+that is there exactly once. First come the tests that are there to find it, then all. Ends with status 1 when a mutation survives,
+no longer fits, or does not compile.
 """
-import argparse
 import json
 import os
-import re
 import shlex
 import subprocess
-import sys
 import tempfile
+import threading
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", ".."))
+import mutations
+from mutations import ROOT
+
 ENGINE = "serve/engine/cuda"
 PROGRAM = "bin/serve_cuda_test"
 SECONDS = 300  # of the processor's time: a test that takes longer has no end
 
-# File, the tests that must see it, and [what is broken, text, in its place].
+# File, the tests that should see it, and [what is broken, text, in its place].
 MUTATIONS = {
-    ("cuda_encoder.cc", "Tiny/CudaModels.*"): [
+    ("cuda_encoder.cc", "Tiny/CudaModels.*:CudaModel.*"): [
         ("keys and values change places", '{self + "query", self + "key", self + "value"}',
          '{self + "query", self + "value", self + "key"}'),
         ("the norm of the other half of the layer", 'name + "output.LayerNorm", upload, layer.down_norm',
@@ -69,14 +70,14 @@ MUTATIONS = {
          ""),
         ("no tanh in the classifier", "  to[0].after = DenseArgs::kTanh;\n", ""),
     ],
-    ("weight_upload.cc", "WeightUpload.*:Tiny/CudaModels.*"): [
+    ("weight_upload.cc", "WeightUploadTest.*:Tiny/CudaModels.*"): [
         ("the first tensor again", "weights.Find(name, shape)", "weights.Find(names[0], shape)"),
         ("all tensors in the first one's place", "    at += each;\n", ""),
         ("all pieces in the first one's place", "to.Part(at * out_width, size * out_width)",
          "to.Part(0, size * out_width)"),
         ("the first piece again and again", "tensor.bytes.subspan(at * width,", "tensor.bytes.subspan(0,"),
     ],
-    ("staging.cc", "Staging*:PackBatch*:Tiny/CudaModels.*"): [
+    ("staging.cc", "Staging.*:Tiny/CudaModels.*"): [
         ("rows that fill up begin at the first token", "static_cast<int32_t>(batch.num_tokens()));", "0);"),
         ("positions of the first row only", "positions.subspan(begin, size)", "positions.subspan(0, size)"),
         ("no types", "Fill(layout.types(block), batch.type_ids, 0);", "Fill(layout.types(block), {}, 0);"),
@@ -93,7 +94,9 @@ MUTATIONS = {
     ("comparison.cc", "DistanceOf.*:CheckDifference.*:CompareEngines.*:WarmUp.*"): [
         ("what is no number passes", "if (worst.distance <= kMostDistance) return", "if (!(worst.distance > kMostDistance)) return"),
         ("the best row for the worst", "distance <= worst.distance) continue;", "(worst.distance >= 0 && distance >= worst.distance)) continue;"),
-        ("logits by their angle", "if (task == Task::kEmbed || task == Task::kEmbedAll) {", "if (task != Task::kSparse) {"),
+        ("logits by their angle", "task.task == Task::kEmbed || task.task == Task::kEmbedAll;", "task.task != Task::kSparse;"),
+        ("vectors of length 1 by their angle", "vectors && task.normalize == Normalize::kNone", "vectors"),
+        ("no row is scaled to 1", "row % 2 == 0 ? Normalize::kNone : Normalize::kL2", "Normalize::kNone"),
         ("ids are places", "row.indices.empty() ? static_cast<int64_t>(i) : row.indices[i]", "static_cast<int64_t>(i)"),
         ("only the last task", "    if (!limits.tasks[i]) continue;\n", "    if (!limits.tasks[i] || i > 0) continue;\n"),
     ],
@@ -107,67 +110,55 @@ MUTATIONS = {
 
 class Bench:
     def __init__(self, build, folder):
-        self.build, self.folder = build, folder
+        self.build, self.folder, self.lock = build, folder, threading.Lock()
         with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
             self.commands = {os.path.relpath(entry["file"], ROOT): entry for entry in json.load(file)}
         told = subprocess.run(["ninja", "-C", build, "-t", "commands", PROGRAM], capture_output=True, text=True, check=True)
         self.link = next(line for line in reversed(told.stdout.splitlines()) if f"-o {PROGRAM} " in line)
 
-    def mutate(self, number, name, tests, old, new):
+    def compiler(self, name):
+        """What compiles this file, without what it is told to read and write."""
+        command = shlex.split(self.commands[f"{ENGINE}/{name}"]["command"])
+        for option in ("-c", "-o"):
+            at = command.index(option)
+            del command[at:at + 2]
+        if os.path.basename(command[0]) == "ccache":
+            del command[0]  # no mutation comes twice
+        return [*command, "-O1", "-g0"]  # these files only say what is computed elsewhere
+
+    def headers(self, name):
+        """All that the file includes, compiled once for all of its mutations: that is most of what compiling it takes."""
+        with self.lock:
+            path = os.path.join(self.folder, f"{name}.h")
+            if not os.path.exists(path):
+                with open(os.path.join(ROOT, ENGINE, name), encoding="utf-8") as file, open(path, "w", encoding="utf-8") as to:
+                    to.write("".join(line for line in file if line.startswith("#include")))
+                mutations.call([*self.compiler(name), "-x", "c++-header", path, "-o", f"{path}.gch"], "headers do not compile",
+                               cwd=self.build)
+        return path
+
+    def mutate(self, mutation):
         """None, or how the tests failed."""
-        source = f"{ENGINE}/{name}"
-        with open(os.path.join(ROOT, source), encoding="utf-8") as file:
-            text = file.read()
-        if text.count(old) != 1:
-            raise RuntimeError(f"the text is there {text.count(old)} times, expected once: {old!r}")
-        mutated = os.path.join(self.folder, f"{number}_{name}")
+        mutated = os.path.join(self.folder, f"{mutation.number}_{mutation.file}")
         with open(mutated, "w", encoding="utf-8") as file:
-            file.write(text.replace(old, new))
-        entry = self.commands[source]
-        command = shlex.split(entry["command"])
-        command[command.index("-c") + 1] = mutated
-        command[command.index("-o") + 1] = f"{mutated}.o"
-        done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"does not compile: {done.stderr[-1500:]}")
+            file.write(mutation.broken(os.path.join(ROOT, ENGINE)))
+        mutations.call([*self.compiler(mutation.file), "-include", self.headers(mutation.file), "-c", mutated, "-o", f"{mutated}.o"],
+                       "does not compile", cwd=self.build)
         program = f"{mutated}.program"
         # Before the libraries, whose own object of this name is then not wanted.
         link = self.link.replace(f"-o {PROGRAM} ", f"{shlex.quote(mutated + '.o')} -o {shlex.quote(program)} ", 1)
-        done = subprocess.run(link, shell=True, cwd=self.build, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"does not link: {done.stderr[-1500:]}")
-        done = subprocess.run(["prlimit", f"--cpu={SECONDS}", program, f"--gtest_filter={tests}", "--gtest_fail_fast",
-                               "--gtest_brief=1"], cwd=self.build, capture_output=True, text=True, errors="replace")
+        mutations.call(link, "does not link", shell=True, cwd=self.build)
+        tests, = mutation.more
+        how = mutations.failure(program, tests, SECONDS, self.build) or mutations.failure(program, f"-{tests}", SECONDS, self.build)
         os.remove(program)
-        if done.returncode == 0:
-            if not re.search(r"\[  PASSED  \] [1-9]", done.stdout):
-                raise RuntimeError(f"{tests} names no test")
-            return None
-        failed = re.search(r"\[  FAILED  \] (\S+?)[,\s]", done.stdout)
-        return failed[1] if failed else f"status {done.returncode}"
+        return how
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"))
-    parser.add_argument("--only", default="", metavar="WORD", help="mutations whose file or description has it")
-    flags = parser.parse_args()
-    wanted = [(*where, *mutation) for where, mutations in MUTATIONS.items() for mutation in mutations
-              if flags.only in f"{where[0]} {mutation[0]}"]
-    killed = faults = 0
+    flags = mutations.flags(__doc__, ("--build", {"default": os.path.join(ROOT, "build", "release")}))
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(os.path.abspath(flags.build), folder)
-        for number, (name, tests, what, old, new) in enumerate(wanted):
-            try:
-                how = bench.mutate(number, name, tests, old, new)
-            except RuntimeError as error:
-                faults += 1
-                print(f"FAULT     {name}: {what}: {error}", flush=True)
-                continue
-            killed += how is not None
-            print(f"{'killed' if how else 'SURVIVED':9} {name}: {what}{f': {how}' if how else ''}", flush=True)
-    print(f"model_mutations: {killed} of {len(wanted)} killed, {faults} could not be tried")
-    sys.exit(0 if killed == len(wanted) and wanted else 1)
+        mutations.try_all("model_mutations", mutations.chosen(MUTATIONS, flags.only), bench.mutate, flags.jobs)
 
 
 if __name__ == "__main__":
