@@ -9,6 +9,7 @@
 
 #include "serve/environment_name.h"
 #include "serve/server_flags.h"
+#include "tools/completion/completion.h"
 
 namespace trellis::program {
 namespace {
@@ -66,6 +67,7 @@ void AddModelOptions(Options options, GatewayFlags& flags) {
   options
       .AddPlain("--model", flags.model,
                 "folder with config.json, tokenizer.json and, unless --backend computes, model.safetensors")
+      ->type_name("FOLDER")
       ->required();
   options.AddPlain(
       "--served-model-name", flags.served_model_names,
@@ -138,7 +140,8 @@ void AddLimitOptions(Options options, GatewayFlags& flags, int64_t& timeout, int
 void AddHttpOptions(Options options, GatewayFlags& flags) {
   options.Add("--hostname", flags.http.hostname, "address to listen on");
   options.Add("--port", flags.http.port, "0 takes a free one and says which")->check(CLI::Range(0, 65535));
-  options.AddPlain("--uds", flags.http.uds, "path of a Unix socket, instead of --hostname and --port");
+  options.AddPlain("--uds", flags.http.uds, "path of a Unix socket, instead of --hostname and --port")
+      ->type_name("PATH");
   options
       .AddPlain(
           "--grpc-port", flags.grpc_port,
@@ -150,8 +153,10 @@ void AddHttpOptions(Options options, GatewayFlags& flags) {
            "messages of a gRPC stream that are under way; no more are read meanwhile")
       ->check(CLI::Range(1, 1'000'000));
   CLI::Option* cert =
-      options.AddPlain("--tls-cert", flags.http.tls_cert, "PEM file of the certificate chain");
-  CLI::Option* key = options.AddPlain("--tls-key", flags.http.tls_key, "PEM file of its key");
+      options.AddPlain("--tls-cert", flags.http.tls_cert, "PEM file of the certificate chain")
+          ->type_name("PATH");
+  CLI::Option* key =
+      options.AddPlain("--tls-key", flags.http.tls_key, "PEM file of its key")->type_name("PATH");
   cert->needs(key);
   key->needs(cert);
   options.AddPlain(
@@ -176,6 +181,7 @@ ParsedGatewayFlags ParseGatewayFlags(int argc, char** argv) {
       "rerankers' in the way of Cohere and Jina.",
       "trellis-gateway");
   app.set_version_flag("--version", "trellis-gateway " TRELLIS_VERSION);
+  completion::AddCompletionOption(app);
   AddModelOptions(Options(app, "The model and what is read"), flags);
   AddEngineOptions(Options(app, "What computes, in this process"), flags);
   AddBackendOptions(Options(app, "What computes, elsewhere: the ones above are then the servers' own"),
@@ -205,7 +211,7 @@ ParsedGatewayFlags ParseGatewayFlags(int argc, char** argv) {
     for (const std::string& api_key : flags.api_keys) {
       if (api_key.empty()) throw CLI::ValidationError("--api-key", "empty, expected a key");
     }
-  } catch (const CLI::ParseError& error) {  // --help and --version too
+  } catch (const CLI::ParseError& error) {  // --help, --version and --completion too
     const bool wanted = dynamic_cast<const CLI::Success*>(&error) != nullptr;
     app.exit(error, std::cout, std::cerr);
     return {std::nullopt, wanted ? 0 : kWrongUsage};

@@ -8,6 +8,7 @@
 
 #include "serve/engine_choice.h"
 #include "serve/environment_name.h"
+#include "tools/completion/completion.h"
 
 namespace trellis::program {
 namespace {
@@ -38,6 +39,7 @@ ParsedFlags ParseServerFlags(int argc, char** argv) {
   CLI::App app("Batching inference server: token ids in, embeddings out, over gRPC (trellis.v1).",
                "trellis-server");
   app.set_version_flag("--version", "trellis-server " TRELLIS_VERSION);
+  completion::AddCompletionOption(app);
   const auto add = [&app](const std::string& name, auto& value, const std::string& description) {
     return app.add_option(name, value, description)->envname(EnvironmentName(name))->capture_default_str();
   };
@@ -47,7 +49,8 @@ ParsedFlags ParseServerFlags(int argc, char** argv) {
       "what computes, and its settings: NAME[:settings], as in cpu:FOLDER,dtype=bf16 (known: " +
           KnownEngines() + ")");
   app.add_option("--model", model.folder, "folder of a model to compute, on --device; instead of --engine")
-      ->envname(EnvironmentName("--model"));
+      ->envname(EnvironmentName("--model"))
+      ->type_name("FOLDER");
   app.add_option("--device", model.device,
                  "where --model runs: cpu, or cuda or cuda:N, the GPU of that number; else cpu")
       ->envname(EnvironmentName("--device"));
@@ -105,7 +108,7 @@ ParsedFlags ParseServerFlags(int argc, char** argv) {
     } else if (app.count("--dtype") > 0) {
       throw CLI::ValidationError("--dtype", "given without --model, expected as a setting of --engine");
     }
-  } catch (const CLI::ParseError& error) {  // --help and --version too
+  } catch (const CLI::ParseError& error) {  // --help, --version and --completion too
     const bool wanted = dynamic_cast<const CLI::Success*>(&error) != nullptr;
     app.exit(error, std::cout, std::cerr);
     return {std::nullopt, wanted ? 0 : kWrongUsage};

@@ -12,7 +12,8 @@ import sys
 
 # Room -> what its files may include, as prefixes of include paths. Standard and system headers are always allowed.
 PUBLIC = ["trellis/encoding.h", "trellis/scratch.h", "trellis/spec.h", "trellis/tokenizer.h", "trellis/load.h", "trellis/trellis.h",
-          "trellis/c_api.h", "trellis/code_point_offsets.h", "trellis/decode_stream.h", "trellis/growing_scratch.h", "trellis/padding.h", "trellis/sampling.h"]
+          "trellis/c_api.h", "trellis/code_point_offsets.h", "trellis/decode_stream.h", "trellis/growing_scratch.h", "trellis/padding.h", "trellis/sampling.h",
+          "trellis/version.h"]
 TEXT = ["trellis/internal/text/", "src/text/"]
 TRIE = ["trellis/internal/trie/", "src/trie/"]
 STAGE = ["trellis/internal/stage/", "src/stage/"]
@@ -47,8 +48,9 @@ ROOMS = [  # first match decides
     (r"serve/gateway/grpc_", "gateway's gRPC face", [*GATEWAY, "serve/server/grpc_", *WIRE]),
     (r"serve/gateway/metrics_", "gateway's metrics", [*GATEWAY, "serve/server/observer.h", "prometheus/"]),
     (r"serve/gateway/", "gateway", [*GATEWAY, "simdjson", "openssl/"]),
-    (r"serve/[^/]*$", "serve programs", ["serve/", *WIRE, "CLI/", "absl/"]),
+    (r"serve/[^/]*$", "serve programs", ["serve/", "tools/completion/completion.h", *WIRE, "CLI/", "absl/"]),
     (r"tools/cli/engine/", "tools with an engine", [*PUBLIC, "tools/cli/", "serve/engine/", "serve/model/", "CLI/", "simdjson", "absl/"]),
+    (r"tools/completion/", "completion", ["tools/completion/", "CLI/", "absl/"]),
     (r"tools/", "tools", PUBLIC + TEXT + ["trellis/internal/", "tools/", "CLI/", "simdjson", "absl/"]),
     (r"bench/serve/", "bench/serve", ["bench/serve/", "serve/server/", *ENGINE, *WIRE, "CLI/", "simdjson"]),
     (r"bench/", "bench", PUBLIC + TEXT + TRIE + STAGE + ["trellis/internal/", "src/", "bench/", "benchmark/", "CLI/", "simdjson", "absl/"]),

@@ -15,6 +15,8 @@
 #include "absl/status/status.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/standard_output.h"
+#include "tools/completion/completion.h"
+#include "trellis/version.h"
 
 namespace {
 
@@ -48,7 +50,8 @@ int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "C.UTF-8");
 
   CLI::App app("Exact, fast Unigram tokenization.", "trellis");
-  app.set_version_flag("--version", "trellis " TRELLIS_VERSION);
+  app.set_version_flag("--version", std::string("trellis ") + trellis::Version());
+  trellis::completion::AddCompletionOption(app);
   app.require_subcommand(1);
   app.footer("Exit status: 0 all well; 1 the input or the model is at fault; 2 wrong usage.");
   const std::vector<trellis::cli::Command> commands = {
@@ -58,7 +61,7 @@ int main(int argc, char** argv) {
       trellis::cli::AddEmbedCommand(app),  trellis::cli::AddRerankCommand(app)};
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& wanted) {  // --help
+  } catch (const CLI::Success& wanted) {  // --help, --version, --completion
     std::ostringstream out;
     app.exit(wanted, out, std::cerr);
     return Finish(trellis::cli::WriteStandardOutput(out.str()));

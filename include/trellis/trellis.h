@@ -12,5 +12,6 @@
 #include "trellis/scratch.h"             // IWYU pragma: export
 #include "trellis/spec.h"                // IWYU pragma: export
 #include "trellis/tokenizer.h"           // IWYU pragma: export
+#include "trellis/version.h"             // IWYU pragma: export
 
 #endif  // TRELLIS_TRELLIS_H_

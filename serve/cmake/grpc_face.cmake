@@ -5,7 +5,6 @@ pkg_check_modules(TRELLIS_GRPC REQUIRED IMPORTED_TARGET grpc++>=1.51)
 find_library(TRELLIS_GRPC_REFLECTION grpc++_reflection REQUIRED)
 find_program(TRELLIS_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
 find_package(prometheus-cpp REQUIRED CONFIG)
-find_package(CLI11 REQUIRED CONFIG)
 
 # The wire. Include paths follow the proto tree ("trellis/v1/inference.grpc.pb.h").
 set(trellis_wire_root ${PROJECT_SOURCE_DIR}/serve/proto)
@@ -45,4 +44,4 @@ add_executable(trellis_server trellis_server.cc server_flags.cc)
 set_target_properties(trellis_server PROPERTIES OUTPUT_NAME trellis-server)
 target_compile_options(trellis_server PRIVATE ${TRELLIS_QUICK_TO_COMPILE})
 target_compile_definitions(trellis_server PRIVATE TRELLIS_VERSION="${PROJECT_VERSION}")
-target_link_libraries(trellis_server PRIVATE trellis_program trellis_face CLI11::CLI11 absl::strings Threads::Threads)
+target_link_libraries(trellis_server PRIVATE trellis_program trellis_face trellis_completion CLI11::CLI11 absl::strings Threads::Threads)

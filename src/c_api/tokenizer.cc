@@ -10,6 +10,7 @@
 #include "src/c_api/versioned.h"
 #include "trellis/c_api.h"
 #include "trellis/load.h"
+#include "trellis/version.h"
 
 namespace trellis::c_api {
 namespace {
@@ -81,7 +82,7 @@ using trellis::c_api::Guarded;
 using trellis::c_api::Report;
 
 uint32_t trellis_c_abi(void) { return TRELLIS_C_ABI; }
-const char* trellis_version(void) { return TRELLIS_VERSION; }
+const char* trellis_version(void) { return trellis::Version(); }
 
 const char* trellis_status_name(trellis_status status) {
   switch (status) {

@@ -123,6 +123,16 @@ class Consumer:
         if os.path.exists(program):
             said = run(program, "--version").strip()
             expect(said == f"trellis {self.version}", f"bin/trellis --version says {said}, CMakeLists.txt {self.version}")
+        self.completions(prefix)
+
+    def completions(self, prefix):
+        """Of each program that is installed, where the shells look."""
+        for name in os.listdir(os.path.join(prefix, "bin")) if os.path.isdir(os.path.join(prefix, "bin")) else []:
+            for shell, path in (("bash", f"bash-completion/completions/{name}"), ("zsh", f"zsh/site-functions/_{name}"),
+                                ("fish", f"fish/vendor_completions.d/{name}.fish")):
+                with open(os.path.join(prefix, "share", path), encoding="utf-8") as f:
+                    printed = run(os.path.join(prefix, "bin", name), "--completion", shell)
+                    expect(f.read() == printed, f"share/{path} is not what bin/{name} --completion {shell} prints")
 
     def sources(self, _):
         self.cmake("add_subdirectory", f"-DTRELLIS_SOURCE={self.source}")

@@ -32,7 +32,9 @@ Command AddCompileCommand(CLI::App& trellis) {
   auto settings = std::make_shared<Settings>();
   AddModelArgument(*app, settings->path);
   AddFairseqFlag(*app, settings->load.sentencepiece);
-  app->add_option("-o,--output", settings->out, "the file to write, e.g. model.trellis")->required();
+  app->add_option("-o,--output", settings->out, "the file to write, e.g. model.trellis")
+      ->type_name("PATH")
+      ->required();
   return {app, [settings] { return Run(*settings); }};
 }
 

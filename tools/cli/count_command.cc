@@ -140,7 +140,7 @@ Command AddCountCommand(CLI::App& trellis) {
   CLI::App* app = trellis.add_subcommand("count", kAbout);
   auto settings = std::make_shared<Settings>();
   AddModelOptions(*app, settings->model);
-  app->add_option("FILE", settings->files, "files to read; - is standard input, and so is none");
+  app->add_option("FILE", settings->files, "files to read; - is standard input, and so is none")->type_name("PATH");
   AddEncodeFlags(*app, settings->flags);
   app->add_flag("--json", settings->json, "print one JSON object");
   app->add_flag("--jsonl", settings->jsonl, "read one JSON string or object a line, as encode does");

@@ -130,7 +130,7 @@ Command AddDecodeCommand(CLI::App& trellis) {
   CLI::App* app = trellis.add_subcommand("decode", kAbout);
   auto settings = std::make_shared<Settings>();
   AddModelOptions(*app, settings->model);
-  app->add_option("FILE", settings->files, "files to read; - is standard input, and so is none");
+  app->add_option("FILE", settings->files, "files to read; - is standard input, and so is none")->type_name("PATH");
   app->add_flag_callback(
       "--keep-special-tokens", [settings] { settings->options.skip_special_tokens = false; },
       "print special tokens too");

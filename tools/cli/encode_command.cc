@@ -225,7 +225,7 @@ Command AddEncodeCommand(CLI::App& trellis) {
   app->footer(kFooter);
   auto settings = std::make_shared<Settings>();
   AddModelOptions(*app, settings->model);
-  app->add_option("FILE", settings->files, "files to read; - is standard input, and so is none");
+  app->add_option("FILE", settings->files, "files to read; - is standard input, and so is none")->type_name("PATH");
   AddEncodeFlags(*app, settings->flags);
   CLI::Option* json = app->add_flag("--json", settings->json, "print one JSON object a line");
   app->add_flag("--jsonl", settings->jsonl, "read one JSON string or object a line");

@@ -9,6 +9,7 @@ void AddModelArgument(CLI::App& command, std::string& path) {
       .add_option("MODEL", path,
                   "tokenizer.json, SentencePiece .model, what `trellis compile` made of them, or a folder that "
                   "holds one (tokenizer.json first)")
+      ->type_name("PATH")
       ->required();
 }
 

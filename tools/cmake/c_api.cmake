@@ -7,7 +7,6 @@ set(trellis_c_exports ${CMAKE_CURRENT_LIST_DIR}/trellis_c.map)
 target_include_directories(trellis_c
   PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   PRIVATE ${PROJECT_SOURCE_DIR})
-target_compile_definitions(trellis_c PRIVATE TRELLIS_VERSION="${PROJECT_VERSION}")
 target_link_libraries(trellis_c PRIVATE trellis)
 target_link_options(trellis_c PRIVATE -Wl,--version-script=${trellis_c_exports})
 set_target_properties(trellis_c PROPERTIES LINK_DEPENDS ${trellis_c_exports} VERSION ${PROJECT_VERSION}

@@ -11,9 +11,12 @@ install(EXPORT trellisTargets NAMESPACE trellis:: DESTINATION ${trellis_package_
 if(TARGET trellis_c)
   install(TARGETS trellis_c EXPORT trellisTargets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
-if(TARGET trellis_cli)
-  install(TARGETS trellis_cli)
-endif()
+foreach(program trellis_cli trellis_gateway trellis_server)
+  if(TARGET ${program})
+    install(TARGETS ${program})
+    trellis_install_completion(${program})
+  endif()
+endforeach()
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/trellisConfig.cmake.in
   ${PROJECT_BINARY_DIR}/installed/trellisConfig.cmake INSTALL_DESTINATION ${trellis_package_dir})

@@ -138,7 +138,9 @@ Command AddEmbedCommand(CLI::App& trellis) {
       "leave out the normalization that the model itself does not do");
   app->add_option("--max-length", settings->max_length, "cut texts to N tokens, if the model allows as many")
       ->check(CLI::NonNegativeNumber);
-  app->add_option("--npy", settings->npy, "write a NumPy file of float32, one row a text, instead of JSON; no device or pipe");
+  app->add_option("--npy", settings->npy,
+                  "write a NumPy file of float32, one row a text, instead of JSON; no device or pipe")
+      ->type_name("PATH");
   return {app, [settings] { return Run(*settings); }};
 }
 

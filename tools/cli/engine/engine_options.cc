@@ -13,11 +13,12 @@ void AddModelFolder(CLI::App& command, EngineOptions& options) {
       .add_option("MODEL", options.folder,
                   "folder with config.json, model.safetensors and tokenizer.json, as transformers and "
                   "sentence-transformers save it")
+      ->type_name("FOLDER")
       ->required();
 }
 
 void AddEngineOptions(CLI::App& command, EngineOptions& options) {
-  command.add_option("FILE", options.files, "files to read; - is standard input, and so is none");
+  command.add_option("FILE", options.files, "files to read; - is standard input, and so is none")->type_name("PATH");
   command.add_flag("--jsonl", options.jsonl, "read one JSON string or object a line, as encode does");
   command
       .add_option(
