@@ -53,7 +53,6 @@ void Balancer::Move(Member& member) {
   Replica* replica = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    replica = member.replica.get();
     for (const auto& [ticket, attempt] : attempts_) {
       if (attempt->state != Attempt::State::kUnderWay || attempt->tried.size() != 1 ||
           attempt->tried.back().get() != &member)
@@ -62,6 +61,8 @@ void Balancer::Move(Member& member) {
       attempt->state = Attempt::State::kMoved;
       needless.push_back(attempt->inner);
     }
+    if (needless.empty()) return;  // it may be going: only what is under way there, or called, keeps it
+    replica = member.replica.get();
     ++member.calls;
   }
   for (const server::Ticket inner : needless) replica->Cancel(inner);

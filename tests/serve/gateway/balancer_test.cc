@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "serve/gateway/metrics_replicas.h"
 #include "serve/gateway/metrics_requests.h"
-#include "tests/serve/gateway/balancer_fixture.h"
+#include "tests/serve/replicas/balancer_fixture.h"
 #include "tests/serve/grpc/metrics_text.h"
 
 namespace trellis::gateway {

@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "serve/gateway/host_addresses.h"
-#include "tests/serve/gateway/balancer_fixture.h"
+#include "tests/serve/replicas/balancer_fixture.h"
 
 namespace trellis::gateway {
 namespace {

@@ -1,6 +1,6 @@
 // A balancer over replicas that do as a test says, on a clock that a test moves.
-#ifndef TRELLIS_TESTS_SERVE_GATEWAY_BALANCER_FIXTURE_H_
-#define TRELLIS_TESTS_SERVE_GATEWAY_BALANCER_FIXTURE_H_
+#ifndef TRELLIS_TESTS_SERVE_REPLICAS_BALANCER_FIXTURE_H_
+#define TRELLIS_TESTS_SERVE_REPLICAS_BALANCER_FIXTURE_H_
 
 #include <gtest/gtest.h>
 
@@ -90,4 +90,4 @@ class Balanced : public ::testing::Test {
 
 }  // namespace trellis::gateway
 
-#endif  // TRELLIS_TESTS_SERVE_GATEWAY_BALANCER_FIXTURE_H_
+#endif  // TRELLIS_TESTS_SERVE_REPLICAS_BALANCER_FIXTURE_H_
