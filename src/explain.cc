@@ -24,6 +24,8 @@ absl::Status ExplainSegment(const PlainPath& path, const Vocab& vocab, const Tex
   };
   const auto part = [&](uint32_t begin, uint32_t end) -> absl::Status {
     if (begin >= end) return absl::OkStatus();
+    // Scratch is for one part at a time.
+    const size_t part_mark = carver.mark();
     const auto pre_tokens = path.PreTokenize(text, begin, end, carver);
     if (!pre_tokens) return absl::ResourceExhaustedError("");
     for (const PreToken& pre_token : pre_tokens->ranges) {
@@ -42,6 +44,7 @@ absl::Status ExplainSegment(const PlainPath& path, const Vocab& vocab, const Tex
       if (result != StageResult::kOk) return absl::InvalidArgumentError("");
       carver.Release(mark);
     }
+    carver.Release(part_mark);
     return absl::OkStatus();
   };
   uint32_t begin = 0;
