@@ -5,7 +5,9 @@
 #define TRELLIS_TOOLS_CLI_TEXT_ENCODER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "trellis/tokenizer.h"
@@ -26,9 +28,12 @@ class TextEncoder {
 
   // The result lives until the next call. Errors carry a message for people.
   absl::StatusOr<Encoding> Encode(const Input& input, const EncodeOptions& options);
+  // The same for all windows, which are rows in cu_seqlens.
+  absl::StatusOr<Encoding> EncodeWindows(const Input& input, const EncodeOptions& options);
 
  private:
   void Reserve(size_t tokens);
+  EncodingBuffer Buffer();
 
   const Tokenizer& tokenizer_;
   const Columns columns_;
@@ -39,6 +44,7 @@ class TextEncoder {
   std::unique_ptr<Offset[]> offsets_;
   std::unique_ptr<uint8_t[]> type_ids_;
   std::unique_ptr<uint8_t[]> special_tokens_mask_;
+  std::vector<int32_t> cu_seqlens_;
 };
 
 }  // namespace trellis::cli
