@@ -43,6 +43,8 @@ class HttpListener::Impl {
   ~Impl() {
     io_.stop();
     for (std::thread& thread : threads_) thread.join();
+    while (!shared_.away->WaitForNone(std::chrono::minutes(1))) {
+    }
     if (unix_.has_value()) unlink(shared_.options.uds.c_str());
   }
 

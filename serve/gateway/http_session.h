@@ -41,6 +41,9 @@ struct HttpShared {
   Gateway& gateway;
   std::atomic<bool> ending{false};
   RequestSlots answering{static_cast<size_t>(-1)};  // connections that owe an answer
+  // Answers that the gateway has a session for. Its thread may be through with one after its client is: until
+  // then the sockets' services, which sessions end in, must be there.
+  std::shared_ptr<RequestSlots> away = std::make_shared<RequestSlots>(static_cast<size_t>(-1));
 };
 
 template <typename Stream>
@@ -171,16 +174,38 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
     beast::get_lowest_layer(stream_).expires_never();  // the gateway has a limit of its own
     const uint64_t turn = ++turn_;
     call_ = shared_.gateway.Serve(
-        std::move(request), [self = this->shared_from_this(), turn](HttpResponse response) {
-          asio::post(self->stream_.get_executor(), [self, response = std::move(response)]() mutable {
-            self->call_ = nullptr;
-            error_code ignored;
-            self->socket().cancel(ignored);  // the watch
-            self->Write(std::move(response), After::kNextRequest);
-          });
+        std::move(request), [away = std::make_shared<Away>(this->shared_from_this())](HttpResponse response) {
+          HttpSession& session = away->session();
+          asio::post(session.stream_.get_executor(),
+                     [self = session.shared_from_this(), response = std::move(response)]() mutable {
+                       self->call_ = nullptr;
+                       error_code ignored;
+                       self->socket().cancel(ignored);  // the watch
+                       self->Write(std::move(response), After::kNextRequest);
+                     });
+          away->End();  // whatever still keeps this function
         });
     if (call_ != nullptr) WatchPeer(turn);
   }
+
+  // A session in the gateway's hands, counted until nothing of it is left there.
+  class Away {
+   public:
+    explicit Away(std::shared_ptr<HttpSession> session) : session_(std::move(session)), slots_(session_->shared_.away) {
+      (void)slots_->Take();  // never full
+    }
+    ~Away() { End(); }
+    HttpSession& session() { return *session_; }
+    void End() {
+      if (session_ == nullptr) return;
+      session_.reset();  // may be the last to hold it
+      slots_->Release();
+    }
+
+   private:
+    std::shared_ptr<HttpSession> session_;
+    const std::shared_ptr<RequestSlots> slots_;
+  };
 
   // A socket that becomes readable while an answer is being worked on was closed, or has the next request.
   void WatchPeer(uint64_t turn) {
