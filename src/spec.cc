@@ -31,8 +31,8 @@ using internal::PieceList;
 using internal::PieceView;
 using internal::Quoted;
 
-// Tables have an entry for each id; the largest published vocabularies have a
-// million.
+// Tables have an entry for each piece; the largest published vocabularies have a
+// million. Added tokens may have ids as high.
 constexpr size_t kMaxIds = size_t{1} << 24;
 
 absl::Status CheckModel(const TokenizerSpec& spec, const PieceList& pieces) {

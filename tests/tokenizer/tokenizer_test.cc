@@ -289,5 +289,24 @@ TEST(VocabOf, KnowsPiecesAndAddedTokens) {
   EXPECT_EQ(vocab.unk_id(), kUnk);
 }
 
+TEST(VocabOf, KnowsAddedTokensOfAnyIds) {
+  TokenizerSpec spec = SmallSpec();
+  const TokenId first = 18, far = (1 << 24) - 1;  // the first that is no piece, the highest
+  spec.added_tokens.push_back({.content = "<far>", .id = far, .special = true});
+  spec.added_tokens.push_back({.content = "<first>", .id = first});
+  const Tokenizer tokenizer = Tokenizer::Create(spec).value();
+  const Vocab& vocab = tokenizer.vocab();
+  EXPECT_EQ(vocab.size(), far + 1);
+  EXPECT_EQ(vocab.Text(far), "<far>");
+  EXPECT_EQ(vocab.Text(first), "<first>");
+  EXPECT_EQ(vocab.Text(kMask), "<mask>");
+  for (const TokenId none : {first + 1, kMask + 1, far - 1, far + 1}) EXPECT_EQ(vocab.Text(none), "") << none;
+  EXPECT_TRUE(vocab.IsSpecial(far) && vocab.IsSpecial(kMask));
+  EXPECT_FALSE(vocab.IsSpecial(first) || vocab.IsSpecial(far - 1));
+  EXPECT_EQ(vocab.Find("<far>"), far);
+  EXPECT_EQ(tokenizer.Encode("<far>a<first>")->ids, (std::vector<TokenId>{kBos, far, 8, first, kEos}));
+  EXPECT_EQ(tokenizer.Decode(std::vector<TokenId>{far, 8, far - 1, first}), "a<first>");
+}
+
 }  // namespace
 }  // namespace trellis
