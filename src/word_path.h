@@ -121,6 +121,9 @@ class WordPath {
   double RoundedCost(double score) const { return (-score * unit_ + 0x1p52) - 0x1p52; }
   uint32_t CostOf(double score) const { return static_cast<uint32_t>(RoundedCost(score)); }
   bool BuildTrie(const PieceList& pieces, PageSize page_size);
+  bool HasRuleFor(std::string_view bytes) const;
+  template <typename F>
+  void ForEachWithEntry(F&& f) const;
   void BuildCodePoints();
   void FindRuleMarks();
   void FindKeyCharacters();

@@ -83,29 +83,39 @@ double WordPath::UnkScore() const {
 }
 
 bool WordPath::NumberAlphabet(const PieceList& pieces) {
-  std::vector<double> mass(kMaxCodePoint + 1, 0.0);
+  struct Letter {
+    uint32_t code_point;
+    double mass;
+  };
+  std::vector<Letter> letters;
+  CodePointTable places;  // in `letters`, and 1
   for (size_t id = 0; id < pieces.size(); ++id) {
     const PieceView piece = pieces[id];
     if (!IsInLattice(piece.type)) continue;
     const double probability = std::exp(piece.score) + 1e-12;  // unused letters still get a number
-    ForEachCodePoint(piece.text, [&](uint32_t c) { mass[c] += piece.score == 0.0 ? 1e-12 : probability; });
-  }
-  std::vector<uint32_t> letters;
-  for (uint32_t c = 0; c <= kMaxCodePoint; ++c) {
-    if (mass[c] > 0.0) letters.push_back(c);
+    ForEachCodePoint(piece.text, [&](uint32_t c) {
+      uint32_t place = places[c];
+      if (place == 0) {
+        letters.push_back({c, 0.0});
+        places.Set(c, place = static_cast<uint32_t>(letters.size()));
+      }
+      letters[place - 1].mass += piece.score == 0.0 ? 1e-12 : probability;
+    });
   }
   if (letters.size() > kMaxAlphabet) return false;
   // A node's children lie at base + symbol: letters that follow one another in
   // words get neighbouring numbers, so that a text's walks share cache lines.
   std::vector<double> group_mass(kLetterGroups, 0.0);
-  for (const uint32_t c : letters) group_mass[LetterGroup(c)] += mass[c];
-  std::stable_sort(letters.begin(), letters.end(), [&](uint32_t a, uint32_t b) {
-    const uint32_t group_a = LetterGroup(a), group_b = LetterGroup(b);
-    if (group_a == group_b) return mass[a] > mass[b];
+  // In order of their code points, in which sums come out the same and ties stay.
+  std::sort(letters.begin(), letters.end(), [](const Letter& a, const Letter& b) { return a.code_point < b.code_point; });
+  for (const Letter& letter : letters) group_mass[LetterGroup(letter.code_point)] += letter.mass;
+  std::stable_sort(letters.begin(), letters.end(), [&](const Letter& a, const Letter& b) {
+    const uint32_t group_a = LetterGroup(a.code_point), group_b = LetterGroup(b.code_point);
+    if (group_a == group_b) return a.mass > b.mass;
     return group_mass[group_a] != group_mass[group_b] ? group_mass[group_a] > group_mass[group_b] : group_a < group_b;
   });
   alphabet_ = static_cast<uint32_t>(letters.size());
-  for (uint32_t i = 0; i < alphabet_; ++i) raw_symbols_.Set(letters[i], i + 1);
+  for (uint32_t i = 0; i < alphabet_; ++i) raw_symbols_.Set(letters[i].code_point, i + 1);
   return true;
 }
 

@@ -15,6 +15,11 @@ bool IsMark(GraphemeBreak property) {
          property == GraphemeBreak::kSpacingMark;
 }
 
+// Code points whose UTF-8 differs in the last byte only.
+constexpr uint32_t kSiblings = 64;
+// White_Space ends with U+3000.
+constexpr uint32_t kBlanksEnd = 0x3001;
+
 }  // namespace
 
 // ASCII bytes that end a word wherever they stand.
@@ -47,9 +52,33 @@ std::optional<std::string_view> WordPath::Normal(std::string_view character) con
   return match->replacement;
 }
 
+// Whether the rules touch any of the characters that begin with these bytes.
+bool WordPath::HasRuleFor(std::string_view bytes) const {
+  if (summed_ == nullptr && precompiled_ == nullptr) return false;
+  const CharsMap& map = summed_ != nullptr ? summed_->rewriter().charsmap() : precompiled_->map();
+  return map.StartsKey(bytes) || map.Shortest(bytes).has_value();
+}
+
+// Calls f for all of which anything is to be said and for their siblings: of most of Unicode there is nothing to say,
+// and a small model need not pay for it.
+template <typename F>
+void WordPath::ForEachWithEntry(F&& f) const {
+  std::vector<bool> wanted(kUnicodeBlockCount * kUnicodeBlock / kSiblings, false);
+  raw_symbols_.ForEach([&](uint32_t c, uint32_t) { wanted[c / kSiblings] = true; });
+  const std::vector<bool> has_marks = BlocksWith(IsMark);
+  for (uint32_t first = 0; first <= kMaxCodePoint; first += kSiblings) {
+    if (first >= 0xD800 && first <= 0xDFFF) continue;
+    char bytes[kMaxUtf8Bytes];
+    const std::string_view lead(bytes, EncodeUtf8(first, bytes) - 1);
+    if (wanted[first / kSiblings] || first < kBlanksEnd || has_marks[first / kUnicodeBlock] || HasRuleFor(lead)) {
+      for (uint32_t c = first; c < first + kSiblings; ++c) f(c);
+    }
+  }
+}
+
 void WordPath::BuildCodePoints() {
   // A replacement's symbols, shared by equal ones in a row.
-  ForEachScalarValue([&](uint32_t c) {
+  ForEachWithEntry([&](uint32_t c) {
     const GraphemeBreak property = GraphemeBreakOf(c);
     uint32_t entry = raw_symbols_[c];
     char bytes[kMaxUtf8Bytes];

@@ -37,13 +37,16 @@ std::optional<std::string> FindRuleObstacle(const CharsMap& map, BlanksBecome bl
       return "a normalizer rule makes other than blanks of a line end";
     }
   }
-  std::optional<std::string> obstacle;
-  ForEachScalarValue([&](uint32_t c) {
-    if (GraphemeBreakOf(c) == GraphemeBreak::kPrepend && map.StartsKey(Utf8(c))) {
-      obstacle = "a normalizer rule begins with a prepended mark";
+  const auto is_prepend = [](GraphemeBreak property) { return property == GraphemeBreak::kPrepend; };
+  const std::vector<bool> has_prepends = BlocksWith(is_prepend);
+  for (uint32_t c = 0; c <= kMaxCodePoint; ++c) {
+    if (!has_prepends[c / kUnicodeBlock]) {
+      c |= kUnicodeBlock - 1;  // to the block's end
+    } else if (is_prepend(GraphemeBreakOf(c)) && map.StartsKey(Utf8(c))) {
+      return "a normalizer rule begins with a prepended mark";
     }
-  });
-  return obstacle;
+  }
+  return std::nullopt;
 }
 
 // The same where rules are keyed by bytes (word_path_sums.cc).

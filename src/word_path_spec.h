@@ -2,11 +2,15 @@
 #ifndef TRELLIS_SRC_WORD_PATH_SPEC_H_
 #define TRELLIS_SRC_WORD_PATH_SPEC_H_
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
+#include "trellis/internal/text/unicode_tables.h"
 #include "trellis/internal/text/utf8.h"
 #include "trellis/spec.h"
 
@@ -37,11 +41,21 @@ inline std::string Utf8(uint32_t code_point) {
 // Only White_Space, and some.
 inline bool IsBlank(std::string_view text) { return !text.empty() && LeadingWhitespace(text) == text.size(); }
 
-template <typename F>
-inline void ForEachScalarValue(F&& f) {
-  for (uint32_t c = 0; c <= kMaxCodePoint; ++c) {
-    if (c < 0xD800 || c > 0xDFFF) f(c);
+// By block of kUnicodeBlock code points: whether `has` is true of the GraphemeBreak of any. Blocks share their
+// properties, and few are different.
+template <typename Has>
+inline std::vector<bool> BlocksWith(Has has) {
+  std::array<std::optional<bool>, 256> known;
+  std::vector<bool> blocks(kUnicodeBlockCount);
+  for (uint32_t block = 0; block < kUnicodeBlockCount; ++block) {
+    std::optional<bool>& any = known[kUnicodeBlockIndex[block]];
+    if (!any) {
+      any = false;
+      for (uint32_t i = 0; i < kUnicodeBlock; ++i) any = *any || has(GraphemeBreakOf(block * kUnicodeBlock + i));
+    }
+    blocks[block] = *any;
   }
+  return blocks;
 }
 
 template <typename F>

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "src/text/hf_tables.h"
 #include "trellis/internal/text/hf_properties.h"
 #include "trellis/internal/text/utf8.h"
 
@@ -23,15 +24,20 @@ std::string Hex(uint32_t c) {
 
 }  // namespace
 
+// Of properties in HfProperties: code points of a run have the same ones, and so have those between two runs.
 template <typename Has>
 CodePointSet CodePointSet::Where(Has has) {
   CodePointSet set;
-  for (uint32_t c = 0; c <= kMaxCodePoint; ++c) {
-    if (!has(c)) continue;
-    const uint32_t first = c;
-    while (c < kMaxCodePoint && has(c + 1)) ++c;
-    set.Add(first, c);
+  uint32_t next = 0;
+  const auto add = [&](uint32_t first, uint32_t end) {
+    if (first < end && has(first)) set.Add(first, end - 1);
+  };
+  for (const HfRun& run : kHfRuns) {
+    add(next, run.first);
+    next = run.last + 1;
+    add(run.first, next);
   }
+  add(next, kMaxCodePoint + 1);
   return set;
 }
 
@@ -39,7 +45,7 @@ CodePointSet CodePointSet::OfEscape(char escape, Place place) {
   const HfProperties& properties = HfProperties::Get();
   return Where([&](uint32_t c) {
     if (escape == 's') return properties.IsPatternSpace(c);
-    // Alone, Oniguruma's \w has Latin-1's superscripts and fractions too.
+    // Alone, Oniguruma's \w has Latin-1's superscripts and fractions too (whose runs end within Latin-1).
     const bool fraction = c < 0x100 && properties.Category(c) == GeneralCategory::kNo;
     if (escape == 'w') return properties.IsPatternWord(c) && !(fraction && place == Place::kInClass);
     return properties.Category(c) == GeneralCategory::kNd;
