@@ -137,7 +137,8 @@ void WordPath::ForEachScore(const PieceList& pieces, F&& f) const {
 }
 
 // The largest power of two in which all costs fit their field, and how far
-// rounding may move the difference of two sums. false: a score is above zero.
+// rounding may move the difference of two sums. false: a score is above zero, or so
+// low that the reference's own sums have no number.
 bool WordPath::FindCosts(const PieceList& pieces) {
   // Branches, which are hardly ever taken, where a maximum would wait for the last.
   double highest = -UnkScore();
@@ -146,7 +147,8 @@ bool WordPath::FindCosts(const PieceList& pieces) {
     if (-score > highest) highest = -score;
     above_zero |= score > 0.0;
   });
-  if (above_zero) return false;
+  const double largest_sum = kMostPieces * highest;
+  if (above_zero || !std::isfinite(largest_sum)) return false;
   unit_ = std::exp2(std::floor(std::log2(kHighestCost / highest)));
   double most_off = std::abs(RoundedCost(UnkScore()) + UnkScore() * unit_);
   ForEachScore(pieces, [&](double score) {
@@ -155,8 +157,7 @@ bool WordPath::FindCosts(const PieceList& pieces) {
   });
   // Both sums of a comparison may be off by a rounding a piece; the reference's
   // own additions round too, by at most half an ulp of the largest sum each.
-  const double largest_sum = kMostPieces * highest;
-  const double reference_off = kMostPieces * largest_sum * std::exp2(-53) * unit_;
+  const double reference_off = kMostPieces * std::exp2(-53) * (largest_sum * unit_);
   const double off = 2.0 * (kMostPieces * most_off + reference_off);
   margin_ = off < 0.5 ? 0 : static_cast<int64_t>(std::ceil(off));
   float_costs_ = {unit_, most_off, highest};

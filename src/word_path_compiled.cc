@@ -88,7 +88,7 @@ absl::Status WordPath::OpenTables(const PieceList& pieces, std::string_view mark
     return CompiledFile::Wrong(SectionId::kRawSymbols, "no marker, expected its symbol");
   if (!FindCosts(pieces))
     return CompiledFile::Wrong(SectionId::kPieceScores,
-                               "one above zero, expected none where there are words");
+                               "one above zero or without a sum, expected none where there are words");
   if (absl::Status s = OpenTrie(pieces, file); !s.ok()) return s;
   // The bounds of scratch and tokens come from the rules themselves.
   size_t of_rules = 1;

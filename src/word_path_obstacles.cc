@@ -1,5 +1,6 @@
 // Which specs WordPath can take: properties of their parts, never a model's name.
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "src/word_path.h"
@@ -113,11 +114,14 @@ std::optional<std::string> WordPath::FindObstacle(const TokenizerSpec& spec, con
                                                   const AddedTokenMatcher& normalized) {
   if (auto obstacle = FindFieldObstacle(spec, normalized)) return obstacle;
   if (spec.dialect == Dialect::kSentencePiece) return FindSentencePieceObstacle(spec, pieces);
+  // Of the reference's doubles, with room for the longest pre-token that goes the fast way.
+  constexpr double kLowestScore = -std::numeric_limits<double>::max() / (1 << 16);
   size_t unk_characters = 0;
   ForEachCodePoint(pieces.text(static_cast<size_t>(*spec.model.unk_id)), [&](uint32_t) { ++unk_characters; });
   if (unk_characters == 1) return "the unknown piece is a character";
   for (size_t id = 0; id < pieces.size(); ++id) {
     if (pieces.score(id) > 0.0) return "a score above zero";
+    if (pieces.score(id) < kLowestScore) return "a score so low that sums have no number";
   }
   if (const PrecompiledNormalizer* precompiled = OnlyPrecompiled(spec)) {
     return FindRuleObstacle(CharsMap(precompiled->charsmap), BlanksOf(spec));

@@ -157,6 +157,8 @@ const Harm kHarms[] = {
      "section spec: model.pieces[1].score"},
     {"scores above zero", SmallSpec, kPieceScores, Each<double>([](double& s) { s = -s; }),
      "section piece scores: one above zero"},
+    {"scores whose sums overflow", SmallSpec, kPieceScores, Each<double>([](double& s) { s = -1e308; }),
+     "section piece scores: one above zero or without a sum"},
     {"scores above zero, no words", PlainSpec, kPieceScores, Each<double>([](double& s) { s = -s; }),
      nullptr},
     {"a type that there is not", SummedSpec, kPieceTypes, Set<uint8_t>(6, 6),

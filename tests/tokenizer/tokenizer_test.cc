@@ -220,6 +220,35 @@ TEST(Encode, AnUnknownCharacterWithoutUnkIsInvalid) {
   EXPECT_EQ(tokenizer.Encode("zz").status().code(), StatusCode::kInvalidArgument);
 }
 
+std::string PathOf(const Tokenizer& tokenizer) {
+  for (const TableFact& fact : tokenizer.Facts()) {
+    if (fact.name == "path") return fact.value;
+  }
+  return "";
+}
+
+// The reference adds doubles: two such scores are minus infinity, and of equal ways the one found first from the
+// left stays, which is that through the marker alone.
+TEST(Encode, ScoresWhoseSumsHaveNoNumberTakeThePlainPath) {
+  TokenizerSpec spec = SmallSpec();
+  for (size_t id = 4; id < spec.model.pieces.size(); ++id) spec.model.pieces[id].score = -1e308;
+  const Tokenizer tokenizer = Tokenizer::Create(spec).value();
+  EXPECT_EQ(PathOf(tokenizer), "plain: a score so low that sums have no number");
+  EXPECT_EQ(tokenizer.Encode("ab abc")->ids, (std::vector<TokenId>{kBos, 9, 4, 16, kEos}));
+}
+
+// As low as shortcuts go: each score alone decides, whatever its size.
+TEST(Encode, VeryLowScoresKeepTheShortcuts) {
+  TokenizerSpec spec = SmallSpec();
+  for (size_t id = 4; id < spec.model.pieces.size(); ++id) spec.model.pieces[id].score *= 1e302;
+  const Tokenizer fast = Tokenizer::Create(spec).value();
+  const Tokenizer plain = Tokenizer::Create(spec, {.shortcuts = false}).value();
+  EXPECT_TRUE(PathOf(fast).starts_with("words")) << PathOf(fast);
+  for (const std::string& text : {std::string("ab abc \u6771."), std::string(3000, 'b'), std::string("zz\xFF" "abcabcabc")}) {
+    EXPECT_EQ(fast.Encode(text)->ids, plain.Encode(text)->ids) << text;
+  }
+}
+
 TEST(OneLine, IsTheScratchApi) {
   const Tokenizer tokenizer = Small();
   Scratch scratch;
