@@ -10,6 +10,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "trellis/trellis.h"
@@ -112,6 +113,25 @@ TEST_P(DamagedFiles, AreRefusedOrWork) {
   std::printf("%s: %zu bytes, %zu loaded, %zu refused, %zu bytes of memory at most\n", GetParam(),
               file_.size(), loaded_, refused_, most_);
 }
+
+#ifdef TRELLIS_COUNTS_MEMORY
+// A few bytes of a file must not ask for memory by their number.
+TEST(Memory, OfAHighIdIsThatOfALowOne) {
+  const auto peak_of = [](TokenId id) {
+    TokenizerSpec spec = ParseTokenizerJson(ReadFile("tests/cli/tiny.json")).value();
+    spec.added_tokens.push_back({.content = "<far>", .id = id});
+    const size_t before = live;
+    peak = before;
+    const Tokenizer tokenizer = Tokenizer::Create(std::move(spec), {.shortcuts = false}).value();
+    Use(tokenizer);
+    EXPECT_EQ(tokenizer.vocab().Text(id), "<far>");
+    return peak - before;
+  };
+  const TokenId highest = (1 << 24) - 1;
+  peak_of(highest);  // tables that all share
+  EXPECT_LE(peak_of(highest), peak_of(1000) + 4096);
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(Small, DamagedFiles,
                          testing::Values("tests/cli/tiny.json", "tests/golden/sp_models/far_sums.model",
