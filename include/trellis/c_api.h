@@ -18,9 +18,9 @@
  *
  * Texts are bytes and a size, not ended by a NUL. Malformed UTF-8 is input.
  *
- * Threads: a tokenizer never changes, any number may use it; a scratch and a
- * decode stream are one thread's at a time. Whatever a tokenizer hands out as a
- * pointer lives as long as it does; streams keep what they need of it.
+ * Threads: a tokenizer never changes, any number may use it; a scratch, a decode
+ * stream and a random are one thread's at a time. Whatever a tokenizer hands out as
+ * a pointer lives as long as it does; streams keep what they need of it.
  *
  * Whose truth, bounds and errors in full: trellis/tokenizer.h. */
 #ifndef TRELLIS_C_API_H_
@@ -62,6 +62,7 @@ TRELLIS_C_API const char* trellis_status_name(trellis_status status); /* "INVALI
 typedef struct trellis_tokenizer trellis_tokenizer;
 typedef struct trellis_scratch trellis_scratch;
 typedef struct trellis_decode_stream trellis_decode_stream;
+typedef struct trellis_random trellis_random;
 
 /* --- loading --- */
 
@@ -219,6 +220,27 @@ TRELLIS_C_API trellis_status trellis_encode_windows(const trellis_tokenizer* tok
 TRELLIS_C_API trellis_status trellis_offsets_to_code_points(const trellis_text* text,
                                                             trellis_scratch* scratch, trellis_offset* offsets,
                                                             size_t count, char* message, size_t message_size);
+
+/* --- other ways to cut a text: a .model's alone, and they allocate (trellis/sampling.h) --- */
+
+/* The text's own tokens in its `count` best ways, 1 to 1024, best first and a row each; fewer when there are
+ * no more. `scores`: NULL, or room for as many. needed_tokens and needed_rows are set also when there was too
+ * little room. */
+TRELLIS_C_API trellis_status trellis_encode_nbest(const trellis_tokenizer* tokenizer,
+                                                  const trellis_text* text, size_t count,
+                                                  trellis_columns* columns, float* scores,
+                                                  size_t scores_capacity, char* message, size_t message_size);
+
+/* What is drawn with: one seed, one row of samples, on every machine. */
+TRELLIS_C_API trellis_status trellis_random_create(uint32_t seed, trellis_random** random);
+TRELLIS_C_API void trellis_random_free(trellis_random* random);
+/* Draws one way to one row; nothing is drawn where there is too little room. nbest_size below 0: of all ways;
+ * 2 to 512: of so many best ones; 0 and 1: the best. A way's probability is in proportion to exp(alpha x its
+ * score). cu_seqlens and `score` may be NULL. */
+TRELLIS_C_API trellis_status trellis_encode_sample(const trellis_tokenizer* tokenizer,
+                                                   const trellis_text* text, int32_t nbest_size, float alpha,
+                                                   trellis_random* random, trellis_columns* columns,
+                                                   float* score, char* message, size_t message_size);
 
 /* --- padding: never allocates --- */
 

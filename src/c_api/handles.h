@@ -2,6 +2,8 @@
 #ifndef TRELLIS_SRC_C_API_HANDLES_H_
 #define TRELLIS_SRC_C_API_HANDLES_H_
 
+#include <random>
+
 #include "trellis/c_api.h"
 #include "trellis/code_point_offsets.h"
 #include "trellis/decode_stream.h"
@@ -16,6 +18,10 @@ struct trellis_tokenizer {
 struct trellis_scratch {
   trellis::Scratch scratch;
   trellis::CodePointOffsets code_points;
+};
+
+struct trellis_random {
+  std::mt19937 random;
 };
 
 struct trellis_decode_stream {

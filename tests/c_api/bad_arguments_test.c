@@ -240,6 +240,34 @@ static void NothingAtAll(void) {
   trellis_tokenizer_free(NULL);
   trellis_decode_stream_reset(NULL);
   trellis_decode_stream_free(NULL);
+  trellis_random_free(NULL);
+}
+
+static void OtherWays(void) {
+  const trellis_text text = kHello.text, no_bytes = {NULL, 3};
+  int32_t rows[2];
+  float scores[1];
+  trellis_random* random = NULL;
+  EXPECT(trellis_random_create(1, NULL) == TRELLIS_INVALID_ARGUMENT);
+  EXPECT_OK(trellis_random_create(1, &random), "random");
+  trellis_columns columns = kColumns;
+  REFUSED("columns.cu_seqlens: NULL", trellis_encode_nbest(tokenizer, &text, 2, &columns, NULL, 0, WHY));
+  columns.cu_seqlens = rows;
+  columns.cu_seqlens_capacity = 2;
+  REFUSED("tokenizer: NULL", trellis_encode_nbest(NULL, &text, 2, &columns, NULL, 0, WHY));
+  REFUSED("text: NULL", trellis_encode_nbest(tokenizer, NULL, 2, &columns, NULL, 0, WHY));
+  REFUSED("text: NULL", trellis_encode_nbest(tokenizer, &no_bytes, 2, &columns, NULL, 0, WHY));
+  REFUSED("columns: NULL", trellis_encode_nbest(tokenizer, &text, 2, NULL, scores, 1, WHY));
+  REFUSED("random: NULL", trellis_encode_sample(tokenizer, &text, -1, 0.1F, NULL, &columns, scores, WHY));
+  REFUSED("text: NULL", trellis_encode_sample(tokenizer, NULL, -1, 0.1F, random, &columns, NULL, WHY));
+  /* This tokenizer is a tokenizer.json's. */
+  EXPECT_ERROR(TRELLIS_UNIMPLEMENTED,
+               "dialect: ", trellis_encode_nbest(tokenizer, &text, 2, &columns, scores, 1, WHY), why);
+  EXPECT_ERROR(TRELLIS_UNIMPLEMENTED,
+               "dialect: ", trellis_encode_sample(tokenizer, &text, -1, 0.1F, random, &columns, scores, WHY),
+               why);
+  REFUSED("nbest_size: 513", trellis_encode_sample(tokenizer, &text, 513, 0.1F, random, &columns, NULL, WHY));
+  trellis_random_free(random);
 }
 
 int main(int argc, char** argv) {
@@ -256,6 +284,7 @@ int main(int argc, char** argv) {
   Decoding();
   Versions();
   NothingAtAll();
+  OtherWays();
   trellis_scratch_free(scratch);
   trellis_tokenizer_free(tokenizer);
   if (expect_failures == 0) puts("bad_arguments_test: passed");
