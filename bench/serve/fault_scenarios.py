@@ -36,8 +36,12 @@ class Cluster:
             self.stack = self.stack.pop_all()
         return self
 
-    def __exit__(self, *_):
-        self.stack.close()
+    def __exit__(self, failure, *_):
+        """Whoever is still there must end well: a sanitizer says then what it has found."""
+        with self.stack:
+            for program in (self.gateway, *self.servers):
+                if failure is None and program.drain() != 0:
+                    raise SystemExit(f"{program.command[0]} ended with status {program.child.returncode}:\n" + "".join(program.said[-40:]))
 
     def load(self, **how):
         return Load(self.gateway.port, self.expected, **how)
@@ -85,7 +89,7 @@ def killed(build, pace):
         table = cluster.row(load) + [["noticed after", f"{took * 1000:.0f} ms"], ["back after its start", f"{again:.1f} s"]]
     no_error(checks, load)
     checks.true("it is out, and back when it is started again", gone and back)
-    checks.true("and works again", served > 0 or not checks.pace.timed)
+    checks.true("and works again", served > 0 or not pace.whole)
     return result("killed", "kill -9 of one of two servers under load, then its start", table, checks, load=load.outcome())
 
 
@@ -97,8 +101,7 @@ def stopped(build, pace):
             cluster.servers[0].signal(signal.SIGSTOP)
             time.sleep(pace.seconds)
             before = sum(load.codes.values())
-            time.sleep(0.5)
-            moves = sum(load.codes.values()) > before
+            moves, _ = wait_until(lambda: sum(load.codes.values()) > before)
             cluster.servers[0].signal(signal.SIGCONT)
             back, _ = wait_until(lambda: cluster.gateway.up(cluster.addresses[0]))
             time.sleep(pace.seconds / 6)
@@ -131,6 +134,7 @@ def spoilt(name, mode, shows):
                 time.sleep(pace.seconds / 3)
                 cluster.proxy.mode = mode
                 time.sleep(pace.seconds / 3)
+                wait_until(lambda: cluster.proxy.spoilt > 0)  # on a busy machine it may be longer until one answers
                 cluster.proxy.mode = "pass"
                 back, again = wait_until(lambda: cluster.gateway.up(cluster.addresses[0]), 90)
                 time.sleep(pace.seconds / 3)

@@ -18,7 +18,8 @@ BULK_TOKENS = 8 * 64
 @dataclasses.dataclass
 class Pace:
     seconds: float
-    timed: bool
+    timed: bool  # times are checked
+    whole: bool = True  # as many clients as there are to be; else what shows that the run works
 
     def share(self, part, least=1.0):
         return max(self.seconds * part, least)
