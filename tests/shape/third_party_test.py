@@ -3,7 +3,7 @@
 
   third_party_test.py ROOT
 
-Asked for: tools/packages.txt; each requirements.txt; pyproject.toml's build-system; "NAME==VERSION" in a script; crates of
+Asked for: tools/packages.txt; each requirements.txt; what a pyproject.toml wants; "NAME==VERSION" in a script; crates of
 tools/unicode_crates.py; npm's NAME@VERSION.
 """
 import os
@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 PINNED = re.compile(r"""["']([A-Za-z][\w.-]*)==\d""")
+WANTED = re.compile(r"""["']([A-Za-z][\w.-]*)[=>]=\d""")
 NPM = re.compile(r"""(?:npm pack --silent |PACKAGE = ")([a-z][a-z-]*)@\d""")
 CRATE = re.compile(r'^    "([a-z-]+)": \("\d', re.M)
 
@@ -46,7 +47,7 @@ def asked_for(root):
         if leaf == "requirements.txt":
             found = re.findall(r"^([A-Za-z][\w.-]*)", read(root, path), re.M)
         elif leaf == "pyproject.toml":
-            found = PINNED.findall(read(root, path).split("[project]")[0])
+            found = WANTED.findall(read(root, path))
         elif path == "tools/unicode_crates.py":
             found = CRATE.findall(read(root, path))
         elif path.split("/")[0] in ("tools", "bench", "tests") and (leaf.endswith(".py") or "." not in leaf):
