@@ -62,11 +62,11 @@ def sequential(port, path, body, seconds, least=5):
     return times
 
 
-def at_once(port, path, body, seconds, clients):
+def at_once(port, path, body, seconds, clients, least=5):
     """The same from several processes that begin together; times of all, and how long it took."""
     with multiprocessing.get_context("fork").Pool(clients) as pool:
         start = time.monotonic()
-        done = pool.starmap(sequential, [(port, path, body, seconds)] * clients, chunksize=1)
+        done = pool.starmap(sequential, [(port, path, body, seconds, least)] * clients, chunksize=1)
         wall = time.monotonic() - start
     return [one for times in done for one in times], wall, clients  # each began with one that is not among the times
 
