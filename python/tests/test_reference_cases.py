@@ -1,4 +1,7 @@
 """Every stored answer of the reference through trellis.tokenizers, the wheel's subset: as a user would ask for it."""
+import functools
+import json
+
 import pytest
 
 from reference_cases import CASES, GOLDEN, STRATEGIES, cases, further_pipelines, in_code_points, pipelines
@@ -32,18 +35,18 @@ def compare_row(differences, case, what, row, encoding):
         differences.compare(case.name, what + "offsets", encoding.offsets, in_code_points(case.texts[0], row["byte_offsets"]))
 
 
+@functools.cache
+def with_added_tokens(tokenizer, tokens):
+    more = Tokenizer(tokenizer._native)
+    more.add_tokens([AddedToken(**fields) for fields in json.loads(tokens)])
+    return more
+
+
 def ask(tokenizer, case):
     """The tokenizer as the case wants it set."""
     options = case.options
     if options.get("added_tokens"):
-        tokenizer = Tokenizer(tokenizer._native)
-        # As the wheel: each in the order of the list, by the flag that it has.
-        for one in options["added_tokens"]:
-            fields = {key: value for key, value in one.items() if key != "special"}
-            if one.get("special"):
-                tokenizer.add_special_tokens([AddedToken(**fields, special=True)])
-            else:
-                tokenizer.add_tokens([AddedToken(**fields)])
+        tokenizer = with_added_tokens(tokenizer, json.dumps(options["added_tokens"]))
     if cut := options.get("truncation"):
         tokenizer.enable_truncation(cut["max_length"], cut["stride"], STRATEGIES[cut["strategy"]], cut["direction"].lower())
     if pad := options.get("padding"):
