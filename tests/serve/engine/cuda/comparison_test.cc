@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -70,6 +72,84 @@ TEST(CheckDifference, TheLimitAndWhatIsNoNumber) {
         << status;
     EXPECT_NE(std::string(status.message()).find("expected at most 0.001"), std::string::npos) << status;
   }
+}
+
+// Another engine's result, with all values of some rows times a factor.
+class Changed : public LazyResult {
+ public:
+  Changed(std::unique_ptr<LazyResult> result, std::vector<bool> rows, float factor)
+      : result_(std::move(result)), rows_(std::move(rows)), factor_(factor), values_(rows_.size()) {}
+  bool Ready() const override { return result_->Ready(); }
+  absl::Status Wait() override {
+    auto status = result_->Wait();
+    for (size_t i = 0; status.ok() && i < rows_.size(); ++i) {
+      const auto values = result_->row(i).values;
+      values_[i].assign(values.begin(), values.end());
+      for (float& value : values_[i]) value *= rows_[i] ? factor_ : 1.0f;
+    }
+    return status;
+  }
+  RowValues row(size_t index) const override {
+    RowValues row = result_->row(index);
+    row.values = values_[index];
+    return row;
+  }
+
+ private:
+  const std::unique_ptr<LazyResult> result_;
+  const std::vector<bool> rows_;
+  const float factor_;
+  std::vector<Floats> values_;
+};
+
+// The synthetic engine, wrong in the rows of one task and one length.
+class WrongInOne : public Engine {
+ public:
+  WrongInOne(std::unique_ptr<Engine> engine, Task task, int32_t tokens, float factor)
+      : engine_(std::move(engine)), task_(task), tokens_(tokens), factor_(factor) {}
+  const EngineLimits& limits() const override { return engine_->limits(); }
+  absl::StatusOr<std::unique_ptr<LazyResult>> Step(const PackedBatch& batch) override {
+    auto result = engine_->Step(batch);
+    if (!result.ok()) return result.status();
+    std::vector<bool> rows;
+    for (size_t i = 0; i < batch.num_rows(); ++i) {
+      rows.push_back(batch.rows[i].task == task_ && batch.cu_seqlens[i + 1] - batch.cu_seqlens[i] == tokens_);
+    }
+    return std::make_unique<Changed>(*std::move(result), std::move(rows), factor_);
+  }
+
+ private:
+  const std::unique_ptr<Engine> engine_;
+  const Task task_;
+  const int32_t tokens_;
+  const float factor_;
+};
+
+absl::StatusOr<Difference> WorstOf(Task task, int32_t tokens, float factor) {
+  auto engine = MakeSyntheticEngine("depth=1"), reference = MakeSyntheticEngine("depth=1");
+  if (!engine.ok()) return engine.status();
+  if (!reference.ok()) return reference.status();
+  WrongInOne wrong(*std::move(engine), task, tokens, factor);
+  const int32_t lengths[] = {1, 16, 33, 40};
+  return CompareEngines(wrong, **reference, lengths);
+}
+
+TEST(CompareEngines, OneWrongRowOfAnyTaskIsTheWorst) {
+  for (int i = 0; i < kTasks; ++i) {
+    for (const int32_t tokens : {1, 16, 33, 40}) {
+      const auto worst = WorstOf(static_cast<Task>(i), tokens, -1);
+      ASSERT_TRUE(worst.ok()) << worst.status();
+      EXPECT_GT(worst->distance, kMostDistance) << i << ", " << tokens;
+      EXPECT_EQ(static_cast<int>(worst->task), i);
+      EXPECT_EQ(worst->tokens, tokens);
+    }
+  }
+}
+
+// The second and the fourth length are those that are scaled to 1: |2a - a|^2 / 2.
+TEST(CompareEngines, AWrongScaleIsSeenWhereVectorsAreOfLengthOne) {
+  for (const int32_t tokens : {16, 40}) EXPECT_NEAR(WorstOf(Task::kEmbed, tokens, 2)->distance, 0.5, 1e-6);
+  for (const int32_t tokens : {1, 33}) EXPECT_NEAR(WorstOf(Task::kEmbed, tokens, 2)->distance, 0, 1e-12);
 }
 
 // The synthetic engine answers by what a row's ids are.

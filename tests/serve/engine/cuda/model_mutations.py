@@ -91,7 +91,7 @@ MUTATIONS = {
         ("a size runs once", "kTimes = 3", "kTimes = 1"),
         ("sizes that no batch has", "size.tokens <= most)", "size.tokens <= most + 100000)"),
     ],
-    ("comparison.cc", "DistanceOf.*:CheckDifference.*:CompareEngines.*:WarmUp.*"): [
+    ("comparison.cc", "DistanceOf.*:CheckDifference.*:CompareEngines.*"): [
         ("what is no number passes", "if (worst.distance <= kMostDistance) return", "if (!(worst.distance > kMostDistance)) return"),
         ("the best row for the worst", "distance <= worst.distance) continue;", "(worst.distance >= 0 && distance >= worst.distance)) continue;"),
         ("logits by their angle", "task.task == Task::kEmbed || task.task == Task::kEmbedAll;", "task.task != Task::kSparse;"),
