@@ -162,27 +162,52 @@ void Load(const trellis_tokenizer* tokenizer, Choices& choices) {
   trellis_tokenizer_free(made);
 }
 
+void OtherWays(const trellis_tokenizer* tokenizer, Choices& choices) {
+  const std::string content = Text(choices);
+  const trellis_text text = {content.data(), content.size()};
+  Room room(choices);
+  std::vector<float> scores(choices.Below(8));
+  if (choices.Once(2)) {
+    Check(trellis_encode_nbest(tokenizer, &text, choices.Below(40), &room.columns, scores.data(),
+                               scores.size(), message, sizeof message));
+  } else {
+    trellis_random* random = nullptr;
+    Require(trellis_random_create(Number(choices), &random) == TRELLIS_OK);
+    const auto size = static_cast<int32_t>(choices.Below(24)) - 4;
+    float score;
+    Check(trellis_encode_sample(tokenizer, &text, size, 0.25F * static_cast<float>(choices.Below(8)), random,
+                                &room.columns, &score, message, sizeof message));
+    trellis_random_free(random);
+  }
+  if (room.columns.struct_size >= sizeof room.columns)
+    Require(room.columns.num_tokens <= room.columns.capacity);
+}
+
+trellis_tokenizer* Loaded(const char* path) {
+  trellis_tokenizer* loaded = nullptr;
+  Require(trellis_tokenizer_load(path, nullptr, &loaded, nullptr, 0) == TRELLIS_OK);
+  return loaded;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static trellis_tokenizer* const tokenizer = [] {
-    trellis_tokenizer* loaded = nullptr;
-    if (trellis_tokenizer_load(TRELLIS_SOURCE_DIR "/tests/cli/tiny.json", nullptr, &loaded, nullptr, 0) !=
-        TRELLIS_OK)
-      std::abort();
-    return loaded;
-  }();
+  static trellis_tokenizer* const tokenizer = Loaded(TRELLIS_SOURCE_DIR "/tests/cli/tiny.json");
+  static trellis_tokenizer* const summed = Loaded(TRELLIS_SOURCE_DIR "/tests/golden/sp_models/ties.model");
   if (size > 1024) return 0;
   Choices choices(std::string_view(reinterpret_cast<const char*>(data), size));
   trellis_scratch* scratch = nullptr;
   Require(trellis_scratch_create(&scratch) == TRELLIS_OK);
   for (int calls = 0; calls < 6 && !choices.rest().empty(); ++calls) {
-    switch (choices.Below(4)) {
+    switch (choices.Below(5)) {
       case 0:
         Decode(tokenizer, choices);
         break;
       case 1:
         Load(tokenizer, choices);
+        break;
+      case 4:
+        OtherWays(choices.Once(4) ? tokenizer : summed, choices);
         break;
       default:
         Encode(tokenizer, scratch, choices);

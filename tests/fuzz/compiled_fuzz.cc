@@ -20,6 +20,7 @@
 
 namespace {
 
+using std::string_view_literals::operator""sv;
 using trellis::Tokenizer;
 using trellis::TokenizerSpec;
 
@@ -152,7 +153,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::string kLong =
       std::string(300, 'a') + std::string(1200, '!') + "A\u4e00" + std::string(40, 'c');
   for (const std::string_view text :
-       {std::string_view("ab a, ab. <s>\u2581b \xFF\xE2\x96 A!  bc"), std::string_view(kLong),
+       {"ab a, ab. <s>\u2581b \xFF\xE2\x96 A!  bc"sv, std::string_view(kLong),
         std::string_view(reinterpret_cast<const char*>(data), size < 200 ? size : 200)}) {
     Use(*tokenizer, text);
   }

@@ -19,9 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!trellis::ValidateSpec(spec).ok()) return 0;
   const bool shield = choices.Below(2) != 0;
   // Memory of its own, so that a read behind the end is seen.
-  const std::vector<char> memory(choices.rest().begin(), choices.rest().end());
-  const std::string fault =
-      trellis::reference::PipelineCheck(spec).Fault({memory.data(), memory.size()}, shield);
+  trellis::reference::PipelineCheck check(spec);
+  const std::string_view text = check.Feasible(choices.rest());
+  const std::vector<char> memory(text.begin(), text.end());
+  const std::string fault = check.Fault({memory.data(), memory.size()}, shield);
   if (fault.empty()) return 0;
   std::fprintf(stderr, "pipeline_fuzz: %s\n", fault.c_str());
   std::abort();

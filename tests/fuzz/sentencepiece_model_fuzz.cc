@@ -12,9 +12,9 @@
 #include "trellis/load.h"
 #include "trellis/tokenizer.h"
 
-using namespace std::string_view_literals;
-
 namespace {
+
+using std::string_view_literals::operator""sv;
 
 void Require(bool holds) {
   if (!holds) std::abort();
