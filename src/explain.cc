@@ -31,18 +31,15 @@ absl::Status ExplainSegment(const PlainPath& path, const Vocab& vocab, const Tex
     for (const PreToken& pre_token : pre_tokens->ranges) {
       row(pre_tokens->text, pre_token.begin, pre_token.end);
       const std::string_view bytes = pre_tokens->text.bytes.substr(pre_token.begin, pre_token.end - pre_token.begin);
-      const size_t mark = carver.mark();
-      StageResult result;
-      for (const PieceSpan& piece : path.Lattice(bytes, special, carver, result)) {
-        const Offset range = PlainPath::SourceRange(source.source, pre_tokens->text, pre_token.begin + piece.begin,
-                                                    pre_token.begin + piece.end);
-        const bool unknown = path.scores().unk_id == piece.id;
-        out.pieces.push_back({out.pre_tokens.size() - 1, std::string(bytes.substr(piece.begin, piece.end - piece.begin)),
-                              piece.id, unknown ? path.scores().unk_score : vocab.Score(piece.id), range.begin,
-                              range.end});
-      }
-      if (result != StageResult::kOk) return absl::InvalidArgumentError("");
-      carver.Release(mark);
+      const auto add = [&](uint32_t piece_begin, uint32_t piece_end, TokenId id) {
+        const Offset range = PlainPath::SourceRange(source.source, pre_tokens->text, pre_token.begin + piece_begin,
+                                                    pre_token.begin + piece_end);
+        const bool unknown = path.scores().unk_id == id;
+        out.pieces.push_back({out.pre_tokens.size() - 1, std::string(bytes.substr(piece_begin, piece_end - piece_begin)),
+                              id, unknown ? path.scores().unk_score : vocab.Score(id), range.begin, range.end});
+        return true;
+      };
+      if (path.RunLattice(bytes, special, carver, add) != StageResult::kOk) return absl::InvalidArgumentError("");
     }
     carver.Release(part_mark);
     return absl::OkStatus();

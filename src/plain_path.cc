@@ -128,34 +128,17 @@ std::optional<PlainPath::PreTokens> PlainPath::PreTokenize(const AlignedView& te
   return pre_tokenizers_.Run(text, {begin, end, begin < end ? text.SourceOf(begin) : 0}, carver);
 }
 
-template <typename Allowed>
-size_t PlainPath::RunLattice(std::string_view text, std::span<LatticeNode> lattice, std::span<PieceSpan> out,
-                             Allowed allowed) const {
+StageResult PlainPath::FindPath(std::string_view pre_token, MatchSpecial special, std::span<LatticeNode> nodes) const {
   BuildTrie();
-  const size_t count = bitmap_.size() != 0
-                           ? RunUnigram(BitmapTrie(bitmap_.span()), scores_, text, lattice, out, allowed)
-                           : RunUnigram(DoubleArrayTrie(double_array_.span()), scores_, text, lattice, out, allowed);
-  return byte_fallback_ && count != kUnknownWithoutId ? byte_fallback_->Run(text, out, count, allowed) : count;
-}
-
-std::span<const PieceSpan> PlainPath::Lattice(std::string_view pre_token, MatchSpecial special,
-                                              ScratchCarver& carver, StageResult& result) const {
-  const auto lattice = carver.Take<LatticeNode>(pre_token.size() + 1);
-  const auto out = carver.Take<PieceSpan>(pre_token.size());
-  if (lattice.empty() || out.size() < pre_token.size()) {
-    result = StageResult::kNoRoom;
-    return {};
-  }
-  const size_t count =
-      special != MatchSpecial::kNo
-          ? RunLattice(pre_token, lattice, out, AllPieces())
-          : RunLattice(pre_token, lattice, out, [this](TokenId id) { return !special_[static_cast<size_t>(id)]; });
-  if (count == kUnknownWithoutId) {
-    result = StageResult::kNoUnk;
-    return {};
-  }
-  result = StageResult::kOk;
-  return out.first(count);
+  const auto run = [&](auto allowed) {
+    return bitmap_.size() != 0
+               ? RunUnigram(BitmapTrie(bitmap_.span()), scores_, pre_token, nodes, allowed)
+               : RunUnigram(DoubleArrayTrie(double_array_.span()), scores_, pre_token, nodes, allowed);
+  };
+  const UnigramResult result = special != MatchSpecial::kNo
+                                   ? run(AllPieces())
+                                   : run([this](TokenId id) { return !special_[static_cast<size_t>(id)]; });
+  return result == UnigramResult::kOk ? StageResult::kOk : StageResult::kNoUnk;
 }
 
 Offset PlainPath::SourceRange(std::string_view source, const AlignedView& text, uint32_t begin, uint32_t end) {
@@ -169,19 +152,15 @@ StageResult PlainPath::RunPart(const TextSegment& segment, const AlignedView& te
   const auto pre_tokens = PreTokenize(text, begin, end, carver);
   if (!pre_tokens) return StageResult::kNoRoom;
   for (const PreToken& range : pre_tokens->ranges) {
-    const size_t lattice_mark = carver.mark();
-    StageResult result;
-    const auto pieces =
-        Lattice(pre_tokens->text.bytes.substr(range.begin, range.end - range.begin), special, carver, result);
-    if (result != StageResult::kOk) return result;
-    for (const PieceSpan& piece : pieces) {
+    const std::string_view bytes = pre_tokens->text.bytes.substr(range.begin, range.end - range.begin);
+    const auto push = [&](uint32_t piece_begin, uint32_t piece_end, TokenId id) {
       const Offset offset =
           sink.wants_offsets()
-              ? SourceRange(segment.source, pre_tokens->text, range.begin + piece.begin, range.begin + piece.end)
+              ? SourceRange(segment.source, pre_tokens->text, range.begin + piece_begin, range.begin + piece_end)
               : Offset{};
-      if (!sink.Push(piece.id, offset)) return StageResult::kNoRoom;
-    }
-    carver.Release(lattice_mark);
+      return sink.Push(id, offset);
+    };
+    if (const StageResult r = RunLattice(bytes, special, carver, push); r != StageResult::kOk) return r;
   }
   carver.Release(mark);
   return StageResult::kOk;
@@ -218,8 +197,7 @@ StageResult PlainPath::RunNormalized(const TextSegment& segment, const AlignedVi
 size_t PlainPath::ScratchBytes(size_t bytes) const {
   const NormalizerChain::Room normalized = normalizers_.MaxRoom(bytes);
   const NormalizerChain::Room cut = pre_tokenizers_.MaxRoom(normalized.bytes);
-  return normalized.scratch + cut.scratch + Aligned((cut.bytes + 1) * sizeof(LatticeNode)) +
-         Aligned(cut.bytes * sizeof(PieceSpan));
+  return normalized.scratch + cut.scratch + Aligned((cut.bytes + 1) * sizeof(LatticeNode));
 }
 
 size_t PlainPath::MaxTokens(size_t bytes) const {

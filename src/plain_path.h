@@ -68,9 +68,9 @@ class PlainPath {
   // Bytes [begin, end) of the normalized text, between normalized added tokens.
   std::optional<PreTokens> PreTokenize(const AlignedView& text, uint32_t begin, uint32_t end,
                                        ScratchCarver& carver) const;
-  // Pieces of one pre-token; `result` says how it went.
-  std::span<const PieceSpan> Lattice(std::string_view pre_token, MatchSpecial special, ScratchCarver& carver,
-                                     StageResult& result) const;
+  // Finds the best path through one pre-token, and calls f(begin, end, id) for its pieces until one returns false.
+  template <typename F>
+  StageResult RunLattice(std::string_view pre_token, MatchSpecial special, ScratchCarver& carver, F&& f) const;
   const AddedTokenMatcher& normalized_matcher() const { return normalized_matcher_; }
 
   // Bytes of the caller's text that the normalized bytes [begin, end) stand for.
@@ -94,9 +94,7 @@ class PlainPath {
                       MatchSpecial special, ScratchCarver& carver, TokenSink& sink) const;
   std::optional<ByteFallback> MakeByteFallback() const;
   void FindShielded();
-  template <typename Allowed>
-  size_t RunLattice(std::string_view text, std::span<LatticeNode> lattice, std::span<PieceSpan> out,
-                    Allowed allowed) const;
+  StageResult FindPath(std::string_view pre_token, MatchSpecial special, std::span<LatticeNode> nodes) const;
 
   const TokenizerSpec& spec_;
   const PieceList& pieces_;
@@ -112,6 +110,26 @@ class PlainPath {
   mutable Table<BitmapTrieNode> bitmap_;
   mutable Table<DoubleArrayUnit> double_array_;
 };
+
+template <typename F>
+StageResult PlainPath::RunLattice(std::string_view pre_token, MatchSpecial special, ScratchCarver& carver, F&& f) const {
+  const size_t mark = carver.mark();
+  const auto nodes = carver.Take<LatticeNode>(pre_token.size() + 1);
+  if (nodes.empty()) return StageResult::kNoRoom;
+  if (const StageResult r = FindPath(pre_token, special, nodes); r != StageResult::kOk) return r;
+  const auto allowed = [&](TokenId id) { return special != MatchSpecial::kNo || !special_[static_cast<size_t>(id)]; };
+  bool goes_on = true;
+  ForEachUnigramPiece(nodes, static_cast<uint32_t>(pre_token.size()), [&](uint32_t begin, uint32_t end, TokenId id) {
+    const std::string_view run = pre_token.substr(begin, end - begin);
+    if (!byte_fallback_ || !byte_fallback_->Falls(run, id, allowed)) {
+      goes_on = goes_on && f(begin, end, id);
+      return;
+    }
+    for (const char byte : run) goes_on = goes_on && f(begin, end, byte_fallback_->Id(byte));
+  });
+  carver.Release(mark);
+  return goes_on ? StageResult::kOk : StageResult::kNoRoom;
+}
 
 }  // namespace trellis::internal
 

@@ -65,20 +65,24 @@ std::optional<PreTokenizerChain::PreTokens> PreTokenizerChain::Run(const Aligned
   for (const Step& step : steps_) {
     std::visit(
         [&](const auto& s) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(s)>, MetaspaceStep>) {
-            const size_t room = s.MaxBytes(view.bytes.size(), ranges.size());
-            const auto bytes = carver.Take<char>(room);
-            const auto source = carver.Take<uint32_t>(room);
-            const auto out = carver.Take<PreToken>(MaxPreTokens(room));
-            ok = bytes.size() == room && source.size() == room && out.size() == MaxPreTokens(room);
+          using Kind = std::decay_t<decltype(s)>;
+          if constexpr (std::is_same_v<Kind, MetaspaceStep>) {
+            const MetaspaceStep::Sizes room = s.Room(view, ranges);
+            const auto bytes = carver.Take<char>(room.bytes);
+            const auto source = carver.Take<uint32_t>(room.bytes);
+            const auto out = carver.Take<PreToken>(room.pre_tokens);
+            ok = bytes.size() == room.bytes && source.size() == room.bytes && out.size() == room.pre_tokens;
             if (!ok) return;
             const MetaspaceStep::Sizes sizes = s.Run(view, ranges, {bytes.data(), source.data()}, out);
             ok = sizes.bytes <= kMostBytes;
             view = {{bytes.data(), sizes.bytes}, source.data(), 0};
             ranges = out.first(sizes.pre_tokens);
           } else {
-            const auto out = carver.Take<PreToken>(MaxPreTokens(view.bytes.size()));
-            ok = out.size() == MaxPreTokens(view.bytes.size());
+            size_t most = 0;
+            for (const PreToken& one : ranges) most += MaxPreTokens(one.end - one.begin);
+            if constexpr (kDropsWhereItCuts<Kind>) most = (most + ranges.size()) / 2;
+            const auto out = carver.Take<PreToken>(most);
+            ok = out.size() == most;
             if (ok) ranges = out.first(s.Run(view, ranges, out));
           }
         },
@@ -90,19 +94,30 @@ std::optional<PreTokenizerChain::PreTokens> PreTokenizerChain::Run(const Aligned
 
 NormalizerChain::Room PreTokenizerChain::MaxRoom(size_t bytes) const {
   NormalizerChain::Room room{bytes, TakenBytes<PreToken>(1)};
-  size_t ranges = 1;
+  // `both`: bytes of ranges and ranges together. What drops a byte for each cut leaves that as it is; and as no
+  // range is empty, at most half of it are ranges.
+  size_t both = bytes + 1;
+  bool has_blanks = true;  // in ranges
   for (const Step& step : steps_) {
     std::visit(
         [&](const auto& s) {
           using Kind = std::decay_t<decltype(s)>;
+          size_t ranges = both / 2;
           if constexpr (std::is_same_v<Kind, MetaspaceStep>) {
-            room.bytes = std::min(kMostBound, s.MaxBytes(room.bytes, ranges));
+            const size_t longer = s.replacement().size();
+            room.bytes = std::min(kMostBound, has_blanks ? both * longer : both + ranges * (longer - 1));
+            ranges = s.PreTokens(room.bytes, ranges);
+            both = room.bytes + ranges;
+            has_blanks = has_blanks && s.replacement() == " ";
             room.scratch += TakenBytes<char>(room.bytes) + TakenBytes<uint32_t>(room.bytes);
+          } else if constexpr (!kDropsWhereItCuts<Kind>) {
+            ranges = both;
+            both = std::min(2 * kMostBound, 2 * both);
           }
-          ranges = kDropsWhereItCuts<Kind> ? MaxPreTokens(room.bytes) / 2 + 1 : MaxPreTokens(room.bytes);
+          if constexpr (std::is_same_v<Kind, WhitespaceSplitStep>) has_blanks = false;
+          room.scratch += TakenBytes<PreToken>(ranges);
         },
         step);
-    room.scratch += TakenBytes<PreToken>(MaxPreTokens(room.bytes));
   }
   return room;
 }

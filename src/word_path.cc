@@ -24,33 +24,29 @@ constexpr size_t kEdges = kBlock + 2 + kEdgeSlack;
 
 size_t WordPath::ColumnBytes(size_t word_bytes) const {
   const size_t n = MaxSymbols(word_bytes) + 1;
-  return n * (sizeof(Symbol) + sizeof(LatticeKey) + 2 * sizeof(uint32_t) + sizeof(TokenId) + sizeof(Offset)) +
-         7 * ScratchCarver::kAlign;
+  return n * (sizeof(Symbol) + sizeof(LatticeKey) + 2 * sizeof(uint32_t)) + 5 * ScratchCarver::kAlign;
 }
 
 bool WordPath::TakeColumns(WordColumns& columns, ScratchCarver& carver, size_t word_bytes) const {
   const size_t n = MaxSymbols(word_bytes) + 1;
   const auto symbols = carver.Take<Symbol>(n);
-  const auto keys = carver.Take<LatticeKey>(n);
-  const auto units = carver.Take<uint32_t>(n);
+  const auto keys = carver.Take<LatticeKey>(n + 3);  // CopyFew reads on
+  const auto units = carver.Take<uint32_t>(n + 3);
   const auto positions = carver.Take<uint32_t>(n);
-  const auto ids = carver.Take<TokenId>(n + 3);  // CopyFew reads on
-  const auto offsets = carver.Take<Offset>(n + 3);
-  if (offsets.size() < n) return false;
-  columns = {{symbols.data(), keys.data(), units.data()}, positions.data(), ids.data(), offsets.data()};
+  if (positions.size() < n) return false;
+  columns = {{symbols.data(), keys.data(), units.data()}, positions.data()};
   return true;
 }
 
 size_t WordPath::ScratchBytes(size_t bytes) const {
   size_t total = kEdges * sizeof(uint32_t) + ScratchCarver::kAlign + 2 * ColumnBytes(kUsualWordBytes);
   if (bytes > kUsualWordBytes) total += ColumnBytes(bytes);
-  // What strange words and the exact lattices take.
+  // What strange words take.
   const size_t context = bytes + 1;  // a strange word is read from the blank before it
   size_t normalized = context * 3;
   if (precompiled_) normalized = precompiled_->MaxBytes(context);
   if (summed_ != nullptr) normalized = MaxNormalizedBytes(summed_->rewriter(), bytes) + 1;
-  total += normalized * (1 + sizeof(uint32_t));
-  total += (MaxSymbols(bytes) + 1) * sizeof(double) + 4 * ScratchCarver::kAlign;
+  total += normalized * (1 + sizeof(uint32_t)) + 3 * ScratchCarver::kAlign;
   if (!normalized_->empty()) return total + plain_->ScratchBytes(context);
   return MayNeedPlain() ? std::max(total, summed_->ScratchBytes(bytes)) : total;
 }

@@ -42,13 +42,13 @@ void CopyFew(const T* from, size_t count, T* to, size_t room) {
   }
 }
 
-// Scratch of words; positions[i] is where symbol i's source character begins.
+// Scratch of words; positions[i] is where symbol i's source character begins. The tokens of a path, found from its
+// end, take the places of units and keys that have been read: no path has more tokens than symbols.
 struct WordPath::WordColumns {
   SymbolColumns lattice;
   uint32_t* positions;
-  TokenId* path_ids;
-  Offset* path_offsets;
 };
+static_assert(sizeof(TokenId) == sizeof(uint32_t) && sizeof(Offset) == sizeof(LatticeKey));
 
 // One Run.
 struct WordPath::Job {

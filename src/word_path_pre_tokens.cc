@@ -143,15 +143,8 @@ StageResult WordPath::FinishPreToken(Job& job, const WordColumns& all, const Sym
                               all.lattice.units + range.begin};
   const uint32_t count = range.end - range.begin;
   const CharTrie trie = trie_.view();
-  const auto exact = [&](auto allowed) {
-    const size_t mark = job.carver.mark();
-    const auto sums = job.carver.Take<double>(count + 1);
-    if (sums.empty()) return false;
-    RunExactSymbolLattice(trie, plain_->scores(), columns, sums, count, allowed);
-    job.carver.Release(mark);
-    return true;
-  };
-  if (range.closeness == Closeness::kClose && !exact(AllPieces())) return StageResult::kNoRoom;
+  const auto exact = [&](auto allowed) { RunExactSymbolLattice(trie, plain_->scores(), columns, count, allowed); };
+  if (range.closeness == Closeness::kClose) exact(AllPieces());
   if (job.special == MatchSpecial::kNo) {
     // Most words have no special on their best path, and then leaving specials
     // out changes nothing.
@@ -160,7 +153,7 @@ StageResult WordPath::FinishPreToken(Job& job, const WordColumns& all, const Sym
                           [&](uint32_t, uint32_t, TokenId id) { has_special |= plain_->IsShielded(id); });
     if (has_special) {
       job.memorable = false;
-      if (!exact([this](TokenId id) { return !plain_->IsShielded(id); })) return StageResult::kNoRoom;
+      exact([this](TokenId id) { return !plain_->IsShielded(id); });
     }
   }
   return EmitPath(job, columns, all.positions + range.begin, count, ends) ? StageResult::kOk : StageResult::kNoRoom;
@@ -169,21 +162,23 @@ StageResult WordPath::FinishPreToken(Job& job, const WordColumns& all, const Sym
 bool WordPath::EmitPath(Job& job, const SymbolColumns& columns, const uint32_t* positions, uint32_t count,
                         CharacterEnds ends) const {
   const bool offsets = job.sink.wants_offsets();
-  uint32_t at = count;
+  uint32_t at = count + 1;  // in the columns: the path's last token lies at `count`
   ForEachPieceBackwards(trie_.view(), columns, plain_->scores().unk_id, count,
                         [&](uint32_t first, uint32_t behind, TokenId id) {
-                          job.columns.path_ids[--at] = id;
+                          columns.units[--at] = static_cast<uint32_t>(id);
                           if (!offsets) return;
                           const uint32_t last = positions[behind - 1];
                           uint32_t end = ends == CharacterEnds::kNextBegins ? positions[behind] : last;
                           // The next symbol may be of the same character.
                           if (end == last) end += DecodeUtf8(job.source().substr(last)).length;
-                          job.columns.path_offsets[at] = {positions[first], end};
+                          const Offset offset{positions[first], end};
+                          std::memcpy(columns.keys + at, &offset, sizeof offset);
                         });
-  const size_t size = count - at;
-  if (job.sink.room() < size) return false;
-  CopyFew(job.columns.path_ids + at, size, job.sink.next_ids(), job.sink.room());
-  if (offsets) CopyFew(job.columns.path_offsets + at, size, job.sink.next_offsets(), job.sink.room());
+  const size_t size = count + 1 - at;
+  const size_t room = job.sink.room();
+  if (room < size) return false;
+  CopyFew(reinterpret_cast<const TokenId*>(columns.units + at), size, job.sink.next_ids(), room);
+  if (offsets) CopyFew(reinterpret_cast<const Offset*>(columns.keys + at), size, job.sink.next_offsets(), room);
   job.sink.Wrote(size);
   return true;
 }

@@ -165,13 +165,9 @@ StageResult WordPath::FinishSummed(Job& job, const WordColumns& all, const Symbo
   const SymbolColumns columns{all.lattice.symbols + range.begin, all.lattice.keys + range.begin,
                               all.lattice.units + range.begin};
   const uint32_t count = range.end - range.begin;
-  const size_t mark = job.carver.mark();
-  const auto sums = job.carver.Take<float>(count + 1);
-  if (sums.empty()) return StageResult::kNoRoom;
   const SentencePieceScores& model = summed_->scores();
   const FloatScores scores{model.scores, model.unk_score, model.unk_id};
-  const float after = RunFloatSymbolLattice(trie_.view(), scores, columns, sums, count, job.sum);
-  job.carver.Release(mark);
+  const float after = RunFloatSymbolLattice(trie_.view(), scores, columns, count, job.sum);
   job.memorable = false;
   if (!EmitSummed(job, all, range, source_end)) return StageResult::kNoRoom;
   job.sum = after;
@@ -185,12 +181,15 @@ bool WordPath::EmitSummed(Job& job, const WordColumns& all, const SymbolRange& r
   const CharUnit* const trie = trie_.view().units;
   const uint32_t count = range.end - range.begin;
   const bool wants_offsets = job.sink.wants_offsets();
-  // The path's units, in the place of its ids.
-  uint32_t first = count;
+  // The path's units and where its tokens end; the last lies at `count`.
+  uint32_t* const units = all.lattice.units + range.begin;
+  LatticeKey* const keys = all.lattice.keys + range.begin;
+  uint32_t first = count + 1;
   for (uint32_t end = count; end > 0;) {
-    all.path_ids[--first] = static_cast<TokenId>(all.lattice.units[range.begin + end]);
-    if (wants_offsets) all.path_offsets[first].end = end == count ? source_end : all.positions[range.begin + end];
-    end -= static_cast<uint32_t>(all.lattice.keys[range.begin + end] & kLengthMask);
+    const auto length = static_cast<uint32_t>(keys[end] & kLengthMask);
+    units[--first] = units[end];
+    if (wants_offsets) keys[first] = end == count ? source_end : all.positions[range.begin + end];
+    end -= length;
   }
 
   // Where costs are exact, so are scores made of them, and nearer at hand.
@@ -201,8 +200,8 @@ bool WordPath::EmitSummed(Job& job, const WordColumns& all, const SymbolRange& r
   const size_t room = job.sink.room();
   float sum = job.sum;
   size_t wrote = 0;
-  for (uint32_t k = first; k < count; ++k) {
-    const CharUnit& unit = trie[static_cast<size_t>(all.path_ids[k])];
+  for (uint32_t k = first; k <= count; ++k) {
+    const CharUnit& unit = trie[units[k]];
     const TokenId id = unit.id;
     const bool unknown = id == model.unk_id;
     if (exact) {
@@ -215,7 +214,7 @@ bool WordPath::EmitSummed(Job& job, const WordColumns& all, const SymbolRange& r
     if (unknown) job.memorable = false;
     if (!goes_on && wrote == room) return false;
     if (wants_offsets) {
-      const uint32_t end = all.path_offsets[k].end;
+      const auto end = static_cast<uint32_t>(keys[k]);
       if (goes_on) {
         offsets[wrote - 1].end = end;
       } else {

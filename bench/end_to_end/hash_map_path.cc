@@ -15,7 +15,6 @@ using internal::AddedTokenMatcher;
 using internal::AlignedView;
 using internal::LatticeNode;
 using internal::MatchSpecial;
-using internal::PieceSpan;
 using internal::PlainPath;
 using internal::PreToken;
 using internal::StageResult;
@@ -48,17 +47,19 @@ StageResult HashMapPath::RunPart(const TextSegment& segment, const AlignedView& 
     const size_t lattice_mark = carver.mark();
     const std::string_view bytes = pre_tokens->text.bytes.substr(range.begin, range.end - range.begin);
     const auto lattice = carver.Take<LatticeNode>(bytes.size() + 1);
-    const auto pieces = carver.Take<PieceSpan>(bytes.size());
-    if (lattice.empty() || pieces.size() < bytes.size()) return StageResult::kNoRoom;
-    const size_t count = internal::RunUnigram(trie_, plain_.scores(), bytes, lattice, pieces);
-    if (count == internal::kUnknownWithoutId) return StageResult::kNoUnk;
-    for (const PieceSpan& piece : pieces.first(count)) {
-      const Offset offset = sink.wants_offsets()
-                                ? PlainPath::SourceRange(segment.source, pre_tokens->text,
-                                                         range.begin + piece.begin, range.begin + piece.end)
-                                : Offset{};
-      if (!sink.Push(piece.id, offset)) return StageResult::kNoRoom;
-    }
+    if (lattice.empty()) return StageResult::kNoRoom;
+    const auto found = internal::RunUnigram(trie_, plain_.scores(), bytes, lattice);
+    if (found == internal::UnigramResult::kNoUnk) return StageResult::kNoUnk;
+    bool fits = true;
+    internal::ForEachUnigramPiece(
+        lattice, static_cast<uint32_t>(bytes.size()), [&](uint32_t from, uint32_t to, TokenId id) {
+          const Offset offset = sink.wants_offsets()
+                                    ? PlainPath::SourceRange(segment.source, pre_tokens->text,
+                                                             range.begin + from, range.begin + to)
+                                    : Offset{};
+          fits = fits && sink.Push(id, offset);
+        });
+    if (!fits) return StageResult::kNoRoom;
     carver.Release(lattice_mark);
   }
   carver.Release(mark);

@@ -53,14 +53,16 @@ void RequireLattice(const Trie& trie, const std::vector<trellis::reference::Unig
   }
   const auto allowed = [&](TokenId id) { return id % 5 != 4; };
   std::vector<LatticeNode> lattice(text.size() + 1);
-  std::vector<PieceSpan> out(text.size());
-  const size_t count = RunUnigram(trie, {scores, lowest - 10.0, 0}, text, lattice, out, allowed);
+  Require(RunUnigram(trie, {scores, lowest - 10.0, 0}, text, lattice, allowed) == UnigramResult::kOk);
   const auto want = trellis::reference::SegmentUnigram(pieces, 0, text, allowed);
-  Require(count == want.tokens.size());
-  for (size_t i = 0; i < count; ++i) {
-    Require(out[i].id == want.tokens[i].id && out[i].begin == want.tokens[i].begin &&
-            out[i].end == want.tokens[i].end);
-  }
+  size_t i = 0;
+  ForEachUnigramPiece(lattice, static_cast<uint32_t>(text.size()),
+                      [&](uint32_t begin, uint32_t end, TokenId id) {
+                        Require(i < want.tokens.size() && id == want.tokens[i].id &&
+                                begin == want.tokens[i].begin && end == want.tokens[i].end);
+                        ++i;
+                      });
+  Require(i == want.tokens.size());
 }
 
 }  // namespace

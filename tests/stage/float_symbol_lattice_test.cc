@@ -73,9 +73,8 @@ class Model {
   }
   double RunFar(int c) { return RunFarSymbolLattice(symbols_trie_.view(), Columns(), count_, costs_, c); }
   float RunExact(float before) {
-    std::vector<float> sums(count_ + 1, 1e9F);
     const FloatScores scores{view_.scores, view_.unk_score, view_.unk_id};
-    return RunFloatSymbolLattice(symbols_trie_.view(), scores, Columns(), sums, count_, before);
+    return RunFloatSymbolLattice(symbols_trie_.view(), scores, Columns(), count_, before);
   }
   // Ids and ends of the path in the columns; 0 is the unknown.
   std::vector<uint32_t> Path() const {

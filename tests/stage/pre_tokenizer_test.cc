@@ -52,8 +52,8 @@ void RunStep(Json step, State& state) {
     return;
   }
   const MetaspaceStep metaspace({String(step.at(0)), hf_stage::Scheme(std::string_view(step.at(1))), bool(step.at(2))});
-  const size_t room = metaspace.MaxBytes(state.bytes.size(), state.ranges.size());
-  State next{std::string(room, '\0'), std::vector<uint32_t>(room), std::vector<PreToken>(MaxPreTokens(room))};
+  const auto [room, pre_tokens] = metaspace.Room(state.view(), state.ranges);
+  State next{std::string(room, '\0'), std::vector<uint32_t>(room), std::vector<PreToken>(pre_tokens)};
   const MetaspaceStep::Sizes sizes =
       metaspace.Run(state.view(), state.ranges, {next.bytes.data(), next.source.data()}, next.ranges);
   ASSERT_LE(sizes.bytes, room);
@@ -93,10 +93,12 @@ TEST(PreTokenizer, FirstMeansTheStartOfTheSource) {
     const std::string text = "ab";
     const std::vector<uint32_t> alignment = {source, source + 1};
     const std::vector<PreToken> in = {{0, 2, source}};
-    std::string out(first.MaxBytes(2, 1), '\0');
+    const AlignedView view{text, alignment.data(), 0};
+    const MetaspaceStep::Sizes room = first.Room(view, in);
+    std::string out(room.bytes, '\0');
     std::vector<uint32_t> out_source(out.size());
-    std::vector<PreToken> ranges(out.size());
-    const auto sizes = first.Run({text, alignment.data(), 0}, in, {out.data(), out_source.data()}, ranges);
+    std::vector<PreToken> ranges(room.pre_tokens);
+    const auto sizes = first.Run(view, in, {out.data(), out_source.data()}, ranges);
     EXPECT_EQ(out.substr(0, sizes.bytes), source == 0 ? "\u2581ab" : "ab");
     ASSERT_EQ(sizes.pre_tokens, 1u);
     EXPECT_EQ(ranges[0].source, source);

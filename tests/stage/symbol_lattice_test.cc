@@ -69,8 +69,7 @@ class SymbolModel {
 
   template <typename Allowed>
   void RunExact(Allowed allowed) {
-    std::vector<double> sums(Count() + 1, 1e9);
-    RunExactSymbolLattice(built_.view(), scores_, Columns(), sums, Count(), allowed);
+    RunExactSymbolLattice(built_.view(), scores_, Columns(), Count(), allowed);
   }
 
   std::vector<UnigramToken> Path() {

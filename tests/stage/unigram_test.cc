@@ -40,12 +40,10 @@ struct Model {
 template <ByteTrie Trie, typename Allowed>
 std::optional<std::vector<UnigramToken>> Segment(const Trie& trie, const Model& model, std::string_view text, Allowed allowed) {
   std::vector<LatticeNode> lattice(text.size() + 1);
-  std::vector<PieceSpan> out(reference::CharacterBoundaries(text).size() - 1);
-  const size_t count = RunUnigram(trie, model.scores, text, lattice, out, allowed);
-  if (count == kUnknownWithoutId) return std::nullopt;
-  EXPECT_LE(count, out.size());
+  if (RunUnigram(trie, model.scores, text, lattice, allowed) == UnigramResult::kNoUnk) return std::nullopt;
   std::vector<UnigramToken> tokens;
-  for (size_t i = 0; i < count; ++i) tokens.push_back({out[i].id, out[i].begin, out[i].end});
+  ForEachUnigramPiece(lattice, static_cast<uint32_t>(text.size()),
+                      [&](uint32_t begin, uint32_t end, TokenId id) { tokens.push_back({id, begin, end}); });
   return tokens;
 }
 

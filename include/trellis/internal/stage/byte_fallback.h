@@ -9,11 +9,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "trellis/encoding.h"
-#include "trellis/internal/stage/unigram.h"
 #include "trellis/internal/trie/trie.h"
 
 namespace trellis::internal {
@@ -35,44 +33,20 @@ class ByteFallback {
   ByteFallback(const std::array<TokenId, 256>& ids, TokenId unk_id, std::string_view unk_text)
       : ids_(ids), unk_id_(unk_id), unk_text_(unk_text) {}
 
-  // Rewrites the first `count` of `pieces`, which cover `text` and have room for
-  // one a byte of it; returns how many there are then.
+  // Whether the piece `id`, which covers `run`, is spelled out in bytes. `allowed(id)` is
+  // false for pieces that must not come out of text.
   template <typename Allowed>
-  size_t Run(std::string_view text, std::span<PieceSpan> pieces, size_t count, Allowed allowed) const {
-    size_t size = 0;
-    for (size_t i = 0; i < count; ++i) size += Size(text, pieces[i], allowed);
-    // From the back, so that nothing is overwritten before it is read.
-    for (size_t to = size, i = count; i-- > 0;) {
-      const PieceSpan piece = pieces[i];
-      if (!Falls(text, piece, allowed)) {
-        pieces[--to] = piece;
-        continue;
-      }
-      for (uint32_t at = piece.end; at > piece.begin;) {
-        --at;
-        pieces[--to] = {piece.begin, piece.end, ids_[static_cast<uint8_t>(text[at])]};
-      }
-    }
-    return size;
-  }
-
- private:
-  template <typename Allowed>
-  bool Falls(std::string_view text, const PieceSpan& piece, Allowed allowed) const {
-    if (piece.id != unk_id_) return false;
-    const std::string_view run = text.substr(piece.begin, piece.end - piece.begin);
+  bool Falls(std::string_view run, TokenId id, Allowed allowed) const {
+    if (id != unk_id_) return false;
     if (run == unk_text_ && allowed(unk_id_)) return false;
     for (const char byte : run) {
-      const TokenId id = ids_[static_cast<uint8_t>(byte)];
-      if (id == kNoPiece || !allowed(id)) return false;
+      if (Id(byte) == kNoPiece || !allowed(Id(byte))) return false;
     }
     return true;
   }
-  template <typename Allowed>
-  size_t Size(std::string_view text, const PieceSpan& piece, Allowed allowed) const {
-    return Falls(text, piece, allowed) ? piece.end - piece.begin : 1;
-  }
+  TokenId Id(char byte) const { return ids_[static_cast<uint8_t>(byte)]; }
 
+ private:
   std::array<TokenId, 256> ids_;
   TokenId unk_id_;
   std::string_view unk_text_;

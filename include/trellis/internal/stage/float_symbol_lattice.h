@@ -95,14 +95,11 @@ inline double RunFarSymbolLattice(const CharTrie& trie, const SymbolColumns& col
 }
 
 // The reference's arithmetic, order and shift on the same trie, from the sum
-// `before` on; returns the sum behind. `sums` needs count + 1 elements; keys hold
-// lengths only.
+// `before` on; returns the sum behind. Keys hold lengths only.
 inline float RunFloatSymbolLattice(const CharTrie& trie, const FloatScores& model, const SymbolColumns& columns,
-                                   std::span<float> sums, uint32_t count, float before) {
-  for (uint32_t i = 0; i <= count; ++i) {
-    columns.keys[i] = 0;  // length 0: unreached
-    sums[i] = 0.0F;
-  }
+                                   uint32_t count, float before) {
+  for (uint32_t i = 0; i <= count; ++i) columns.keys[i] = 0;  // length 0: unreached
+  RecentSums<float> sums;
   sums[0] = before;
   uint32_t frontier = 0;
   for (uint32_t at = 0; at < count; ++at) {
@@ -114,8 +111,9 @@ inline float RunFloatSymbolLattice(const CharTrie& trie, const FloatScores& mode
     const auto relax = [&](uint32_t length, uint32_t index, float score) {
       frontier = std::max(frontier, at + length);
       const float candidate = score + so_far;
-      if (columns.keys[at + length] != 0 && !(candidate > sums[at + length])) return;
-      sums[at + length] = candidate;
+      float& best = sums[at + length];
+      if (columns.keys[at + length] != 0 && !(candidate > best)) return;
+      best = candidate;
       columns.keys[at + length] = length;
       columns.units[at + length] = index;
     };

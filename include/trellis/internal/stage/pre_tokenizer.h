@@ -7,6 +7,7 @@
 #ifndef TRELLIS_INTERNAL_STAGE_PRE_TOKENIZER_H_
 #define TRELLIS_INTERNAL_STAGE_PRE_TOKENIZER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -25,16 +26,29 @@ class MetaspaceStep {
   explicit MetaspaceStep(const MetaspacePreTokenizer& spec)
       : replacement_(spec.replacement), scheme_(spec.prepend_scheme), split_(spec.split) {}
 
-  // Each blank may become a replacement, and each range may get one in front.
-  size_t MaxBytes(size_t text_bytes, size_t ranges) const { return (text_bytes + ranges) * replacement_.size(); }
-
   struct Sizes {
     size_t bytes;
     size_t pre_tokens;
   };
 
-  // Writes the new text to `out_text` and its ranges to `out`, which needs
-  // MaxPreTokens of `out_text`'s bytes.
+  // What Run writes at most: each blank becomes a replacement, and each range may get
+  // one in front.
+  Sizes Room(const AlignedView& text, std::span<const PreToken> in) const {
+    size_t bytes = in.size() * replacement_.size();
+    for (const PreToken& range : in) {
+      const std::string_view part = text.bytes.substr(range.begin, range.end - range.begin);
+      bytes += part.size() + static_cast<size_t>(std::count(part.begin(), part.end(), ' ')) * (replacement_.size() - 1);
+    }
+    return {bytes, PreTokens(bytes, in.size())};
+  }
+  // No more pre-tokens than this have so many bytes: each but a range's first begins with a replacement, and where
+  // one is put in front of every range, so does that.
+  size_t PreTokens(size_t bytes, size_t ranges) const {
+    if (!split_) return ranges;
+    return (scheme_ == PrependScheme::kAlways ? 0 : ranges) + bytes / replacement_.size();
+  }
+
+  // Writes the new text to `out_text` and its ranges to `out`; both need their Room.
   Sizes Run(const AlignedView& text, std::span<const PreToken> in, AlignedBuffer out_text,
             std::span<PreToken> out) const {
     Sizes sizes{0, 0};

@@ -17,9 +17,9 @@
 #define TRELLIS_INTERNAL_STAGE_SYMBOL_LATTICE_H_
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 #include "trellis/internal/stage/unigram.h"
 #include "trellis/internal/trie/char_trie.h"
@@ -163,20 +163,32 @@ void ForEachLongerPiece(const CharTrie& trie, const Symbol* symbols, F&& f) {
   }
 }
 
-// The reference's arithmetic and order on the same trie. `sums` needs count + 1
-// elements; keys hold lengths only. `allowed(id)` is false for pieces that must
-// not come out of text. The unknown id must exist and be no one-symbol piece.
+// Sums of the positions that a piece can reach from the one at hand, each in the place of one left behind.
+template <typename Sum>
+class RecentSums {
+ public:
+  Sum& operator[](uint32_t at) { return sums_[at % kSums]; }
+
+ private:
+  static constexpr uint32_t kSums = 2 * kMaxPieceSymbols;  // a power of two
+  std::array<Sum, kSums> sums_ = {};
+};
+
+// The reference's arithmetic and order on the same trie; keys hold lengths only.
+// `allowed(id)` is false for pieces that must not come out of text. The unknown id
+// must exist and be no one-symbol piece.
 template <typename Allowed>
 void RunExactSymbolLattice(const CharTrie& trie, const UnigramScores& model, const SymbolColumns& columns,
-                           std::span<double> sums, uint32_t count, Allowed allowed) {
+                           uint32_t count, Allowed allowed) {
   for (uint32_t i = 0; i <= count; ++i) columns.keys[i] = 0;  // length 0: unreached
-  sums[0] = 0.0;
+  RecentSums<double> sums;
   for (uint32_t at = 0; at < count; ++at) {
     const double so_far = sums[at];
     const auto relax = [&](uint32_t length, uint32_t index, double score) {
       const double candidate = score + so_far;
-      if (columns.keys[at + length] != 0 && !(candidate > sums[at + length])) return;
-      sums[at + length] = candidate;
+      double& best = sums[at + length];
+      if (columns.keys[at + length] != 0 && !(candidate > best)) return;
+      best = candidate;
       columns.keys[at + length] = length;
       columns.units[at + length] = index;
     };

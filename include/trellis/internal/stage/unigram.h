@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "trellis/encoding.h"
 #include "trellis/internal/text/utf8.h"
@@ -23,17 +22,12 @@
 
 namespace trellis::internal {
 
-struct PieceSpan {
-  uint32_t begin;  // bytes of the pre-token
-  uint32_t end;
-  TokenId id;
-};
-
-// One position between bytes: the best way to get there.
+// One position between bytes: the best way to get there; after the run, on the
+// best path, where the piece that starts here ends.
 struct LatticeNode {
   double score;
-  uint32_t begin;  // where the last piece of that way starts
-  TokenId id;
+  uint32_t link;  // where the last piece of that way begins; after the run the next piece's end
+  TokenId id;     // of the piece that ends here
 };
 
 // What the lattice needs of the model beside the trie.
@@ -48,25 +42,27 @@ struct AllPieces {
   bool operator()(TokenId) const { return true; }
 };
 
-inline constexpr size_t kUnknownWithoutId = static_cast<size_t>(-1);
+enum class UnigramResult : uint8_t {
+  kOk,
+  kNoUnk,  // an unknown character is on a best way, and the model has no unk
+};
 
-// Writes the pieces of `text` (well formed, not empty) to `out`, which needs
-// one element a character, and returns their number; kUnknownWithoutId when an
-// unknown character is on a best way and the model has no unk. `lattice` needs text.size() + 1
-// elements. `allowed(id)` is false for pieces that must not come out of text.
+// Finds the best path through `text` (well formed, not empty) and leaves it in
+// `nodes`, which needs text.size() + 1 elements: ForEachUnigramPiece.
+// `allowed(id)` is false for pieces that must not come out of text.
 template <ByteTrie Trie, typename Allowed = AllPieces>
-size_t RunUnigram(const Trie& trie, const UnigramScores& model, std::string_view text,
-                  std::span<LatticeNode> lattice, std::span<PieceSpan> out, Allowed allowed = {}) {
+UnigramResult RunUnigram(const Trie& trie, const UnigramScores& model, std::string_view text,
+                         std::span<LatticeNode> nodes, Allowed allowed = {}) {
   constexpr uint32_t kUnreached = 0xFFFFFFFF;
   const auto size = static_cast<uint32_t>(text.size());
-  for (uint32_t i = 0; i <= size; ++i) lattice[i] = {0.0, kUnreached, kNoPiece};
+  for (uint32_t i = 0; i <= size; ++i) nodes[i] = {0.0, kUnreached, kNoPiece};
 
   const auto relax = [&](uint32_t begin, uint32_t end, TokenId id, double score) {
-    LatticeNode& node = lattice[end];
-    if (node.begin == kUnreached || score > node.score) node = {score, begin, id};
+    LatticeNode& node = nodes[end];
+    if (node.link == kUnreached || score > node.score) node = {score, begin, id};
   };
   for (uint32_t begin = 0; begin < size;) {
-    const double so_far = lattice[begin].score;
+    const double so_far = nodes[begin].score;
     const uint32_t character = Utf8LengthFromLead(static_cast<uint8_t>(text[begin]));
     bool has_single = false;
     auto node = trie.root();
@@ -81,35 +77,41 @@ size_t RunUnigram(const Trie& trie, const UnigramScores& model, std::string_view
     if (!has_single) {
       // Without an unknown id that fails only where it would be the best way.
       relax(begin, begin + character, model.unk_id, model.unk_score + so_far);
-      const LatticeNode& reached = lattice[begin + character];
-      if (reached.begin == begin && reached.id == kNoPiece) return kUnknownWithoutId;
+      const LatticeNode& reached = nodes[begin + character];
+      if (reached.link == begin && reached.id == kNoPiece) return UnigramResult::kNoUnk;
     }
     begin += character;
   }
 
-  // Back from the end; runs of the unknown id are fused on the way.
-  size_t count = 0;
-  for (uint32_t end = size; end > 0;) {
-    const LatticeNode& node = lattice[end];
-    if (count > 0 && node.id == model.unk_id && out[count - 1].id == model.unk_id) {
-      out[count - 1].begin = node.begin;
-    } else {
-      out[count++] = {node.begin, end, node.id};
+  // Turns the links of the best path round; runs of the unknown id are fused on
+  // the way.
+  uint32_t end = size;
+  for (uint32_t begin = nodes[size].link;;) {
+    if (nodes[end].id == model.unk_id) {
+      while (begin > 0 && nodes[begin].id == model.unk_id) begin = nodes[begin].link;
+      // The reference looks a fused run up by its string: where it happens to be a
+      // piece (which only scores above zero can bring about), that piece it is.
+      auto node = trie.root();
+      uint32_t at = begin;
+      while (at < end && trie.Step(node, static_cast<uint8_t>(text[at]))) ++at;
+      if (at == end && trie.Id(node) != kNoPiece && allowed(trie.Id(node))) nodes[end].id = trie.Id(node);
     }
-    end = node.begin;
+    const uint32_t before = nodes[begin].link;
+    nodes[begin].link = end;
+    if (begin == 0) return UnigramResult::kOk;
+    end = begin;
+    begin = before;
   }
-  for (size_t i = 0, j = count; i + 1 < j; ++i) std::swap(out[i], out[--j]);
+}
 
-  // The reference looks a fused run up by its string: where it happens to be a
-  // piece (which only scores above zero can bring about), that piece it is.
-  for (size_t i = 0; i < count; ++i) {
-    if (out[i].id != model.unk_id) continue;
-    auto node = trie.root();
-    uint32_t at = out[i].begin;
-    while (at < out[i].end && trie.Step(node, static_cast<uint8_t>(text[at]))) ++at;
-    if (at == out[i].end && trie.Id(node) != kNoPiece && allowed(trie.Id(node))) out[i].id = trie.Id(node);
+// Calls f(begin, end, id) for each piece of the path that the run left in `nodes`.
+template <typename F>
+void ForEachUnigramPiece(std::span<const LatticeNode> nodes, uint32_t size, F&& f) {
+  for (uint32_t begin = 0; begin < size;) {
+    const uint32_t end = nodes[begin].link;
+    f(begin, end, nodes[end].id);
+    begin = end;
   }
-  return count;
 }
 
 }  // namespace trellis::internal
