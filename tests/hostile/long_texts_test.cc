@@ -121,5 +121,30 @@ TEST(LongTexts, FitAndTakeLinearTimeOnEveryPipeline) {
   std::printf("%zu bytes against a quarter: at most %.2f times as long (%s)\n", bytes, worst, worst_name.c_str());
 }
 
+// A bound that no text comes near is memory that nobody has. Of these the first two grow most, in bytes and
+// characters, where a text may be cut at blanks and where it may not; tokens wait in scratch, since the text is
+// to be truncated.
+TEST(LongTexts, BoundsAreNotFarFromWhatTheWorstTake) {
+  for (const NamedSpec& named : EveryPipeline()) {
+    if (named.name != "XLM-RoBERTa" && named.name != "SentencePiece 7") continue;
+    for (const bool shortcuts : {true, false}) {
+      const Tokenizer tokenizer = Tokenizer::Create(named.spec, {.shortcuts = shortcuts}).value();
+      size_t bound = 0, most = 0;
+      for (const std::string_view part : {"\ufdfa", "\u3316", "a"}) {
+        const std::string text = Repeated(part, size_t{3} << 16);
+        Scratch scratch;
+        bound = tokenizer.ScratchBytes(text.size());
+        scratch.Reserve(bound);
+        std::vector<TokenId> ids(512);
+        const EncodeOptions options{.truncate = Truncate::kLongestFirst, .max_length = 512};
+        ASSERT_TRUE(tokenizer.Encode({.text = text}, options, scratch, {.ids = ids}).ok());
+        most = std::max(most, scratch.high_water());
+      }
+      std::printf("%s%s: %zu bytes of scratch, %zu used\n", named.name.c_str(), shortcuts ? "" : ", plain", bound, most);
+      EXPECT_LE(bound, 3 * most) << named.name << (shortcuts ? "" : ", plain");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trellis
