@@ -98,7 +98,7 @@ void BindEncode(TokenizerClass& tokenizer) {
       .def("encode",
            WithOptions<const PyTokenizer&, nb::handle, nb::handle, const std::string&, bool,
                        const std::optional<Padding>&>(&Encode),
-           "text"_a, "pair"_a = nb::none(), nb::kw_only(), "offsets"_a = "code_points", "overflow"_a = false,
+           "text"_a.none(), "pair"_a = nb::none(), nb::kw_only(), "offsets"_a = "code_points", "overflow"_a = false,
            "padding"_a = nb::none(), TRELLIS_PYTHON_OPTIONS,
            "One text, or a pair.\n\n"
            "text, pair: str, or bytes as they are; malformed UTF-8 counts as U+FFFD.\n"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace {
 
 // A thread costs some tens of microseconds to start.
 constexpr size_t kBytesWorthAThread = 32768;
+constexpr size_t kMostThreads = 1024;
 constexpr size_t kMostTextsOfAChunk = 256;
 // So that no thread waits long for the last one.
 constexpr size_t kChunksOfAThread = 8;
@@ -49,7 +51,7 @@ absl::Status EncoderPool::ForEachChunk(
     size_t count, size_t bytes, size_t threads, const std::function<void(size_t)>& plan,
     const std::function<absl::Status(cli::TextEncoder&, const Chunk&)>& work) {
   if (threads == 0) threads = std::min(UsableThreads(), 1 + bytes / kBytesWorthAThread);
-  threads = std::clamp<size_t>(threads, 1, std::max<size_t>(1, count));
+  threads = std::clamp<size_t>(threads, 1, std::clamp<size_t>(count, 1, kMostThreads));
   const size_t size = std::clamp<size_t>(count / (threads * kChunksOfAThread), 1, kMostTextsOfAChunk);
   const size_t chunks = (count + size - 1) / size;
   plan(chunks);
@@ -59,7 +61,12 @@ absl::Status EncoderPool::ForEachChunk(
   const auto run = [&] {
     With([&](cli::TextEncoder& encoder) {
       for (size_t i; !failed && (i = next++) < chunks;) {
-        statuses[i] = work(encoder, {i, i * size, std::min(count, (i + 1) * size)});
+        // An exception must not leave a thread.
+        try {
+          statuses[i] = work(encoder, {i, i * size, std::min(count, (i + 1) * size)});
+        } catch (const std::bad_alloc&) {
+          statuses[i] = absl::ResourceExhaustedError("there is no memory for the result");
+        }
         if (!statuses[i].ok()) failed = true;
       }
     });

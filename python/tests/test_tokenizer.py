@@ -119,7 +119,7 @@ def test_lone_surrogates_are_named(tokenizer):
         tokenizer.encode_ids(["a", "\udfff"])
 
 
-@pytest.mark.parametrize("call", [lambda t: t.encode(3), lambda t: t.encode_batch("text"),
+@pytest.mark.parametrize("call", [lambda t: t.encode(3), lambda t: t.encode(None), lambda t: t.encode_batch("text"),
                                   lambda t: t.encode_batch([b"a", 3]), lambda t: t.decode("12"), lambda t: t.decode([1.5]),
                                   lambda t: t.decode(7), lambda t: t.encode_arrow(["a"])])
 def test_wrong_types_are_type_errors(tokenizer, call):
