@@ -129,7 +129,7 @@ TEST(GatewayProgram, EveryFlagHasAHeadingAndAVariable) {
     if (line.ends_with(":")) heading = line;
     if (!line.starts_with("  --")) continue;  // -h,--help is CLI11's own
     const std::string name = line.substr(2, line.find(' ', 2) - 2);
-    if (name == "--version") continue;
+    if (name == "--version" || name == "--completion") continue;  // which print and end
     ++flags;
     headings.insert(heading);
     std::string variable = "TRELLIS";
