@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "trellis/internal/explain.h"
 #include "trellis/spec.h"
 #include "trellis/tokenizer.h"
 
@@ -70,6 +71,22 @@ TEST(AddTokens, AgainChangesFlagsAndCountsOn) {
   }
   EXPECT_TRUE(tokenizer->vocab().IsSpecial(5));
   EXPECT_FALSE(tokenizer->vocab().IsSpecial(7));
+}
+
+// Pieces of the plain path, part by part, beside what the shortcuts or the plain path encode.
+TEST(AddTokens, ExplainSaysTheSameOfTextsThatTheyCutOften) {
+  TokenizerSpec spec = Spec();
+  AddTokens({Token("x", true)}, spec);
+  const auto tokenizer = Tokenizer::Create(spec);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += "abx";
+  const auto explained = internal::Explain(*tokenizer, text, {.add_special_tokens = false});
+  ASSERT_TRUE(explained.ok()) << explained.status();
+  std::vector<TokenId> ids;
+  for (const auto& piece : explained->pieces) ids.push_back(piece.id);
+  EXPECT_EQ(ids, explained->tokens.ids);
+  EXPECT_EQ(explained->pre_tokens.size(), 2 * 3000u);
 }
 
 }  // namespace
