@@ -10,6 +10,9 @@ target_link_libraries(trellis_completion PUBLIC CLI11::CLI11 absl::strings)
 
 # Where each shell looks by itself, for a program that is installed.
 function(trellis_install_completion target)
+  if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+    return()  # a program that does not run here writes nothing here
+  endif()
   get_target_property(program ${target} OUTPUT_NAME)
   set(folder ${PROJECT_BINARY_DIR}/completion)
   file(MAKE_DIRECTORY ${folder})
