@@ -106,10 +106,10 @@ SentencePiecePipeline::SentencePiecePipeline(const TokenizerSpec& spec, const Pi
 
   for (const AddedToken& token : spec.added_tokens) {
     const auto id = static_cast<size_t>(token.id);
-    if (!token.special || id >= model_.pieces.size()) continue;
-    const PieceType type = model_.pieces[id].type;
+    if (!token.special || id >= pieces.size()) continue;
+    const PieceType type = pieces.type(id);
     if (type != PieceType::kNormal && type != PieceType::kUserDefined && type != PieceType::kByte) continue;
-    shielded_.resize(model_.pieces.size(), false);
+    shielded_.resize(pieces.size(), false);
     shielded_[id] = true;
   }
 }

@@ -1,6 +1,7 @@
 // What must hold of any pipeline on any text: ScratchBytes, MaxTokens and DecodedBytes
-// are enough, offsets lie in the text, the paths with and without shortcuts and with
-// either trie agree, and behind the shield no special or control id comes out.
+// are enough, offsets lie in the text, the paths with and without shortcuts, with either
+// trie and with compiled tables agree, and behind the shield no special or control id
+// comes out.
 #ifndef TRELLIS_TESTS_REFERENCE_PIPELINE_CHECK_H_
 #define TRELLIS_TESTS_REFERENCE_PIPELINE_CHECK_H_
 
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trellis/internal/compiled.h"
 #include "trellis/trellis.h"
 
 namespace trellis::reference {
@@ -20,7 +22,8 @@ class PipelineCheck {
   explicit PipelineCheck(const TokenizerSpec& spec)
       : plain_(Tokenizer::Create(spec, {.shortcuts = false}).value()),
         other_(Tokenizer::Create(spec, {.shortcuts = false, .trie = TokenizerOptions::TrieKind::kDoubleArray}).value()),
-        fast_(Tokenizer::Create(spec).value()) {}
+        fast_(Tokenizer::Create(spec).value()),
+        compiled_(internal::TokenizerOfCompiledBytes(internal::CompiledBytes(spec).value()).value()) {}
 
   // What is wrong, in words; empty: nothing.
   std::string Fault(std::string_view text, bool shield) {
@@ -38,6 +41,7 @@ class PipelineCheck {
       }
     }
     if (!(Encode(other_, text, options, fault) == want)) fault += "the other trie differs; ";
+    if (!(Encode(compiled_, text, options, fault) == want)) fault += "compiled tables differ; ";
     // The second time with the words of the first in the scratch's cache.
     Scratch scratch = ScratchFor(fast_, text);
     for (const char* again : {"shortcuts differ; ", "shortcuts differ the second time; "}) {
@@ -106,7 +110,7 @@ class PipelineCheck {
     return of == 0 ? 0.0 : static_cast<double>(used) / static_cast<double>(of);
   }
 
-  Tokenizer plain_, other_, fast_;
+  Tokenizer plain_, other_, fast_, compiled_;
   double most_scratch_ = 0.0, most_tokens_ = 0.0;
 };
 

@@ -86,6 +86,29 @@ TEST_F(CompiledTest, OptionsGiveTheSame) {
   }
 }
 
+// An added token may name a piece that text matches. A compiled file's spec has no pieces, and the shield was once looked up
+// there: then nothing was behind it.
+TEST_F(CompiledTest, KeepsTheShieldOfMatchedPieces) {
+  for (const PieceType type : {PieceType::kNormal, PieceType::kUserDefined}) {
+    TokenizerSpec spec = SummedSpec();
+    const auto ab = std::find_if(spec.model.pieces.begin(), spec.model.pieces.end(),
+                                 [](const Piece& piece) { return piece.text == "ab"; });
+    ASSERT_NE(ab, spec.model.pieces.end());
+    ab->type = type;
+    const auto id = static_cast<TokenId>(ab - spec.model.pieces.begin());
+    spec.added_tokens.push_back({.content = "ab", .id = id, .special = true});
+    const absl::StatusOr<Tokenizer> mapped = MapTokenizer(Compile(spec, "model.trellis"));
+    ASSERT_TRUE(mapped.ok()) << mapped.status();
+    const Tokenizer built = Tokenizer::Create(spec).value();
+    UseTokenizer(*mapped, &built);
+    const EncodeOptions shielded{.add_special_tokens = false, .match_special_tokens = false};
+    const auto ids = mapped->Encode(Input{"abab"}, shielded)->ids;
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), id), 0);
+    const auto matched = mapped->Encode(Input{"abab"}, {.add_special_tokens = false})->ids;
+    EXPECT_EQ(std::count(matched.begin(), matched.end(), id), 2);
+  }
+}
+
 // Every field of every stage, each with a value that is not the default.
 TEST_F(CompiledTest, KeepsTheWholeSpec) {
   TokenizerSpec spec = SmallSpec();
