@@ -145,10 +145,11 @@ StageResult WordPath::FinishPreToken(Job& job, const WordColumns& all, const Sym
   const CharTrie trie = trie_.view();
   const auto exact = [&](auto allowed) { RunExactSymbolLattice(trie, plain_->scores(), columns, count, allowed); };
   if (range.closeness == Closeness::kClose) exact(AllPieces());
+  bool has_special = false;
+  TokenId* const ids = job.sink.next_ids();
   if (job.special == MatchSpecial::kNo) {
     // Most words have no special on their best path, and then leaving specials
     // out changes nothing.
-    bool has_special = false;
     ForEachPieceBackwards(trie, columns, plain_->scores().unk_id, count,
                           [&](uint32_t, uint32_t, TokenId id) { has_special |= plain_->IsShielded(id); });
     if (has_special) {
@@ -156,7 +157,12 @@ StageResult WordPath::FinishPreToken(Job& job, const WordColumns& all, const Sym
       exact([this](TokenId id) { return !plain_->IsShielded(id); });
     }
   }
-  return EmitPath(job, columns, all.positions + range.begin, count, ends) ? StageResult::kOk : StageResult::kNoRoom;
+  if (!EmitPath(job, columns, all.positions + range.begin, count, ends)) return StageResult::kNoRoom;
+  if (has_special) {
+    // Those that are no pieces have the unknown's id in a trie that the library built, any in a file made to do harm.
+    std::replace_if(ids, job.sink.next_ids(), [this](TokenId id) { return plain_->IsShielded(id); }, plain_->scores().unk_id);
+  }
+  return StageResult::kOk;
 }
 
 bool WordPath::EmitPath(Job& job, const SymbolColumns& columns, const uint32_t* positions, uint32_t count,

@@ -209,6 +209,11 @@ const Harm kHarms[] = {
      "section symbol trie: [3]"},
     {"a control piece out of text", SummedSpec, kSymbolTrie, Each<CharUnit>([](CharUnit& u) { u.id = kBos; }),
      "section symbol trie: [0]"},
+    {"a special for each piece", SmallSpec, kSymbolTrie, Each<CharUnit>([](CharUnit& u) { u.id = kBos; }), nullptr},
+    {"a special for the unknown", SmallSpec, kSymbolTrie, Each<CharUnit>([](CharUnit& u) {
+       if (u.id == kUnk) u.id = kBos;
+     }),
+     nullptr},
     {"units that all have all children", SmallSpec, kSymbolTrie,
      Each<CharUnit>([](CharUnit& u) { u.children = 0xFFFF; }), nullptr},
     {"costs of the highest", SmallSpec, kSymbolTrie, Each<CharUnit>([](CharUnit& u) { u.cost = 0xFFFFFFFF; }),
