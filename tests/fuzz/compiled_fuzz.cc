@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/fuzz/encode_and_decode.h"
 #include "tests/reference/compiled_layout.h"
 #include "trellis/internal/compiled.h"
 #include "trellis/trellis.h"
@@ -23,10 +24,6 @@ namespace {
 using std::string_view_literals::operator""sv;
 using trellis::Tokenizer;
 using trellis::TokenizerSpec;
-
-void Require(bool holds) {
-  if (!holds) std::abort();
-}
 
 // Rules "!" to "a" and "A" to "bcab", as darts-clone has them.
 std::string Charsmap() {
@@ -108,29 +105,6 @@ void Change(std::string& file, const uint8_t* change) {
   std::memcpy(file.data() + begin + place % (bytes / width) * width, &wide, width);
 }
 
-void Use(const Tokenizer& tokenizer, std::string_view text) {
-  const std::vector<char> copy(text.begin(), text.end());
-  text = {copy.data(), copy.size()};
-  for (const bool shield : {false, true}) {
-    trellis::Scratch scratch;
-    scratch.Reserve(tokenizer.ScratchBytes(text.size()));
-    std::vector<trellis::TokenId> ids(tokenizer.MaxTokens(text.size()));
-    std::vector<trellis::Offset> offsets(ids.size());
-    const trellis::EncodeOptions options{.add_special_tokens = !shield, .match_special_tokens = !shield};
-    const auto encoding =
-        tokenizer.Encode({.text = text}, options, scratch, {.ids = ids, .offsets = offsets});
-    if (absl::IsInvalidArgument(encoding.status())) continue;  // no unknown piece
-    Require(encoding.ok());
-    for (const trellis::TokenId id : encoding->ids) {
-      Require(id >= 0 && id < tokenizer.vocab().size());
-      Require(!shield || id == tokenizer.vocab().unk_id() || !tokenizer.vocab().IsSpecial(id));
-    }
-    std::vector<char> decoded(tokenizer.DecodedBytes(encoding->ids));
-    Require(
-        !absl::IsResourceExhausted(tokenizer.Decode(encoding->ids, {}, decoded).status()));  // enough room
-  }
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -147,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::StatusOr<Tokenizer> tokenizer = trellis::internal::TokenizerOfCompiledBytes(file);
   if (!tokenizer.ok()) {
     const std::string_view message(tokenizer.status().message().data(), tokenizer.status().message().size());
-    Require(message.starts_with("byte ") || message.starts_with("section "));
+    trellis::fuzz::Require(message.starts_with("byte ") || message.starts_with("section "));
     return 0;
   }
   static const std::string kLong =
@@ -155,7 +129,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const std::string_view text :
        {"ab a, ab. <s>\u2581b \xFF\xE2\x96 A!  bc"sv, std::string_view(kLong),
         std::string_view(reinterpret_cast<const char*>(data), size < 200 ? size : 200)}) {
-    Use(*tokenizer, text);
+    trellis::fuzz::EncodeAndDecode(*tokenizer, text);
   }
   return 0;
 }

@@ -1,10 +1,10 @@
-// Any bytes as a tokenizer.json: a spec or an error with a place, and what is
-// loaded can be made into a tokenizer.
+// Any bytes as a tokenizer.json: a spec or an error with a place; what is loaded can be made into a
+// tokenizer, which takes any text within the room that it promises.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
+#include "tests/fuzz/encode_and_decode.h"
 #include "trellis/load.h"
 #include "trellis/tokenizer.h"
 
@@ -12,11 +12,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view json(reinterpret_cast<const char*>(data), size);
   const absl::StatusOr<trellis::TokenizerSpec> spec = trellis::ParseTokenizerJson(json);
   if (!spec.ok()) {
-    if (spec.status().message().find(':') == absl::string_view::npos) std::abort();
+    trellis::fuzz::Require(spec.status().message().find(':') != absl::string_view::npos);
     return 0;
   }
   const absl::StatusOr<trellis::Tokenizer> tokenizer = trellis::Tokenizer::Create(*spec);
-  if (!tokenizer.ok()) std::abort();
-  (void)tokenizer->Encode("a  b<s>\u2581\xFF");
+  trellis::fuzz::Require(tokenizer.ok());
+  trellis::fuzz::EncodeAndDecodeTexts(*tokenizer, *spec, json);
   return 0;
 }
