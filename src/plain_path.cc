@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "src/highest.h"
 #include "src/trie/trie_builder.h"
 
 namespace trellis::internal {
@@ -32,7 +33,7 @@ PlainPath::PlainPath(const TokenizerSpec& spec, const PieceList& pieces, const T
     for (size_t id = 0; id < pieces.size(); ++id) score_by_id_.push_back(pieces.score(id));
     scores = score_by_id_;
   }
-  const double lowest = *std::min_element(scores.begin(), scores.end());
+  const double lowest = -HighestOf(scores, -scores[0], [](double score) { return -score; });
   scores_ = {scores, lowest - kUnkPenalty, spec.model.unk_id.value_or(kNoPiece)};
   special_.resize(pieces.size(), false);
   if (stored == nullptr) {

@@ -115,8 +115,7 @@ class WordPath {
   bool NumberAlphabet(const PieceList& pieces);
   bool FindMarker(std::string_view marker);
   bool FindCosts(const PieceList& pieces);
-  template <typename F>
-  void ForEachScore(const PieceList& pieces, F&& f) const;
+  std::span<const double> LatticeScores(const PieceList& pieces, std::vector<double>& list) const;
   // To the nearest whole number, ties to the even one; costs are far below 2^51.
   double RoundedCost(double score) const { return (-score * unit_ + 0x1p52) - 0x1p52; }
   uint32_t CostOf(double score) const { return static_cast<uint32_t>(RoundedCost(score)); }
@@ -132,8 +131,11 @@ class WordPath {
   void BuildWords(const PieceList& pieces, std::string_view marker, PageSize page_size);
   std::optional<uint16_t> ReachOfWordAlone(std::string_view word, TokenId id, Scratch& scratch) const;
   std::optional<uint16_t> ReachOfWord(std::string_view word, TokenId id, Scratch& scratch) const;
-  bool IsInLattice(PieceType type) const;
-  double ScoreOf(double score) const;
+  // SentencePiece matches normal pieces only; to Hugging Face all are.
+  bool IsInLattice(PieceType type) const { return summed_ == nullptr || type == PieceType::kNormal; }
+  double ScoreOf(double score) const {
+    return summed_ == nullptr ? score : static_cast<double>(static_cast<float>(score));
+  }
   TokenId UnkId() const;
   double UnkScore() const;
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "src/highest.h"
 #include "src/word_path_job.h"
 #include "src/word_path_spec.h"
 #include "trellis/internal/text/meta_space.h"
@@ -69,13 +70,6 @@ bool WordPath::Build(const PieceList& pieces, std::string_view marker, PageSize 
   return true;
 }
 
-// SentencePiece matches normal pieces only; to Hugging Face all are.
-bool WordPath::IsInLattice(PieceType type) const { return summed_ == nullptr || type == PieceType::kNormal; }
-
-double WordPath::ScoreOf(double score) const {
-  return summed_ == nullptr ? score : static_cast<double>(static_cast<float>(score));
-}
-
 TokenId WordPath::UnkId() const { return summed_ == nullptr ? plain_->scores().unk_id : summed_->scores().unk_id; }
 
 double WordPath::UnkScore() const {
@@ -125,36 +119,29 @@ bool WordPath::FindMarker(std::string_view marker) {
   return marker_ != kUnknownSymbol;
 }
 
-template <typename F>
-void WordPath::ForEachScore(const PieceList& pieces, F&& f) const {
-  if (summed_ == nullptr && !pieces.scores().empty()) {
-    for (const double score : pieces.scores()) f(score);
-    return;
-  }
+// Those of the pieces that the lattice takes: the list itself, or found in `list`.
+std::span<const double> WordPath::LatticeScores(const PieceList& pieces, std::vector<double>& list) const {
+  if (summed_ == nullptr && !pieces.scores().empty()) return pieces.scores();
+  list.reserve(pieces.size());
   for (size_t id = 0; id < pieces.size(); ++id) {
-    if (IsInLattice(pieces.type(id))) f(ScoreOf(pieces.score(id)));
+    if (IsInLattice(pieces.type(id))) list.push_back(ScoreOf(pieces.score(id)));
   }
+  return list;
 }
 
 // The largest power of two in which all costs fit their field, and how far
 // rounding may move the difference of two sums. false: a score is above zero, or so
 // low that the reference's own sums have no number.
 bool WordPath::FindCosts(const PieceList& pieces) {
-  // Branches, which are hardly ever taken, where a maximum would wait for the last.
-  double highest = -UnkScore();
-  bool above_zero = false;
-  ForEachScore(pieces, [&](double score) {
-    if (-score > highest) highest = -score;
-    above_zero |= score > 0.0;
-  });
+  std::vector<double> list;
+  const std::span<const double> scores = LatticeScores(pieces, list);
+  if (HighestOf(scores, 0.0, [](double score) { return score; }) > 0.0) return false;
+  const double highest = HighestOf(scores, -UnkScore(), [](double score) { return -score; });
   const double largest_sum = kMostPieces * highest;
-  if (above_zero || !std::isfinite(largest_sum)) return false;
+  if (!std::isfinite(largest_sum)) return false;
   unit_ = std::exp2(std::floor(std::log2(kHighestCost / highest)));
-  double most_off = std::abs(RoundedCost(UnkScore()) + UnkScore() * unit_);
-  ForEachScore(pieces, [&](double score) {
-    const double off = std::abs(RoundedCost(score) + score * unit_);
-    if (off > most_off) most_off = off;
-  });
+  const auto off_by = [this](double score) { return std::abs(RoundedCost(score) + score * unit_); };
+  const double most_off = HighestOf(scores, off_by(UnkScore()), off_by);
   // Both sums of a comparison may be off by a rounding a piece; the reference's
   // own additions round too, by at most half an ulp of the largest sum each.
   const double reference_off = kMostPieces * std::exp2(-53) * (largest_sum * unit_);

@@ -34,10 +34,9 @@ void WordPath::FindBlanks() {
     return;
   }
   // Here a longer key may begin or go on with such a byte.
-  summed_->rewriter().charsmap().ForEach([this](std::string_view key, std::string_view) {
-    if (key.size() == 1) return;
-    for (const char c : key) blanks_.Remove(static_cast<uint8_t>(c));
-  });
+  for (uint8_t byte = 0; byte < 0x80; ++byte) {
+    if (summed_->rewriter().charsmap().IsInLongerKey(byte)) blanks_.Remove(byte);
+  }
 }
 
 // What the rules make of one character; nullopt: they leave it.

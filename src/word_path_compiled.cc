@@ -163,8 +163,11 @@ absl::Status WordPath::OpenTrie(const PieceList& pieces, const CompiledFile& fil
            ((unit.check != kUnknownSymbol) | (&unit == root));
   };
   const TokenId unk = UnkId();
+  // Without branches: which units are of the unknown piece is not foreseen.
   const auto comes_out = [&](const CharUnit& unit) {
-    return stays_inside(unit) && (unit.id == unk || IsInLattice(pieces.type(static_cast<size_t>(unit.id))));
+    const auto id = static_cast<uint32_t>(unit.id);
+    const PieceType type = pieces.type(id < ids ? id : 0);
+    return stays_inside(unit) & ((unit.id == unk) | IsInLattice(type));
   };
   const std::string expected = "a base of 1 to " + std::to_string(most) +
                                ", the id of a piece to match below " + std::to_string(ids) +

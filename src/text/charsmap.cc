@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "trellis/internal/text/meta_space.h"
 #include "trellis/internal/text/utf8.h"
 
 namespace trellis::internal {
@@ -67,15 +68,10 @@ CharsMap::CharsMap(std::string_view blob) {
     next.clear();
     for (const uint32_t node : level) {
       for (const uint32_t child : edges.Children(node)) {
-        const uint32_t below = child ^ Offset(units_[child]);
-        if (HasLeaf(units_[child])) {
-          const std::string_view replacement = Replacement(Value(units_[below]));
-          const auto characters = static_cast<size_t>(std::count_if(
-              replacement.begin(), replacement.end(), [](char c) { return !IsContinuation(static_cast<uint8_t>(c)); }));
-          const auto per_byte = [&](size_t n) { return (n + key_bytes - 1) / key_bytes; };
-          max_expansion_ = std::max(max_expansion_, per_byte(replacement.size()));
-          max_character_expansion_ = std::max(max_character_expansion_, per_byte(characters));
-        }
+        const uint32_t label = node ^ child, below = child ^ Offset(units_[child]);
+        if (label < in_longer_key_.size() && (key_bytes > 1 || !edges.Children(below).empty()))
+          in_longer_key_.set(label);
+        if (HasLeaf(units_[child])) AddRatios(key_bytes, Replacement(Value(units_[below])));
         if (seen[below] == 0) {
           seen[below] = 1;
           next.push_back(below);
@@ -83,6 +79,18 @@ CharsMap::CharsMap(std::string_view blob) {
       }
     }
   }
+}
+
+void CharsMap::AddRatios(size_t key_bytes, std::string_view replacement) {
+  const auto is_first = [](char c) { return !IsContinuation(static_cast<uint8_t>(c)); };
+  const auto characters =
+      static_cast<size_t>(std::count_if(replacement.begin(), replacement.end(), is_first));
+  const auto blanks = static_cast<size_t>(std::count(replacement.begin(), replacement.end(), ' '));
+  const auto per_byte = [&](size_t n) { return (n + key_bytes - 1) / key_bytes; };
+  max_expansion_ = std::max(max_expansion_, per_byte(replacement.size()));
+  max_character_expansion_ = std::max(max_character_expansion_, per_byte(characters));
+  max_escaped_expansion_ =
+      std::max(max_escaped_expansion_, per_byte(replacement.size() + blanks * (kMetaSpace.size() - 1)));
 }
 
 std::optional<std::string> CharsMap::Check(std::string_view blob) {
@@ -95,7 +103,8 @@ std::optional<std::string> CharsMap::Check(std::string_view blob) {
            std::to_string(blob.size() - kHeaderBytes) + " follow";
   }
   if (array_bytes == 0 || array_bytes % sizeof(uint32_t) != 0) {
-    return "has a double array of " + std::to_string(array_bytes) + " bytes, expected a positive multiple of 4";
+    return "has a double array of " + std::to_string(array_bytes) +
+           " bytes, expected a positive multiple of 4";
   }
   const std::string_view replacements = blob.substr(kHeaderBytes + array_bytes);
   if (!IsWellFormedUtf8(replacements)) return "has replacements that are not UTF-8";

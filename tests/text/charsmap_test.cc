@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -101,16 +102,35 @@ TEST(CharsMap, ForEachWithALimitIsThoseUpToIt) {
 }
 
 TEST(CharsMap, ExpansionIsThatOfTheWorstRule) {
-  size_t bytes = 1, characters = 1;
+  size_t bytes = 1, characters = 1, escaped = 1;
   for (const auto& [key, replacement] : ModelRules()) {
-    size_t count = 0;
-    for (const char c : replacement) count += !IsContinuation(static_cast<uint8_t>(c));
+    size_t count = 0, blanks = 0;
+    for (const char c : replacement) count += !IsContinuation(static_cast<uint8_t>(c)), blanks += c == ' ';
     bytes = std::max(bytes, (replacement.size() + key.size() - 1) / key.size());
     characters = std::max(characters, (count + key.size() - 1) / key.size());
+    escaped = std::max(escaped, (replacement.size() + 2 * blanks + key.size() - 1) / key.size());
   }
   EXPECT_EQ(Map().MaxExpansion(), bytes);
   EXPECT_EQ(Map().MaxCharacterExpansion(), characters);
+  EXPECT_EQ(Map().MaxEscapedExpansion(), escaped);
+  EXPECT_GT(escaped, bytes);  // U+FDFA: four words
   EXPECT_EQ(CharsMap().MaxExpansion(), 1u);
+  EXPECT_EQ(CharsMap().MaxEscapedExpansion(), 1u);
+}
+
+TEST(CharsMap, AsciiInLongerKeysIsWhatTheRulesHave) {
+  std::set<char> want;
+  for (const auto& [key, replacement] : ModelRules()) {
+    if (key.size() > 1) want.insert(key.begin(), key.end());
+  }
+  size_t inside = 0;
+  for (uint8_t byte = 0; byte < 0x80; ++byte) {
+    EXPECT_EQ(Map().IsInLongerKey(byte), want.contains(static_cast<char>(byte))) << int{byte};
+    inside += Map().IsInLongerKey(byte);
+    EXPECT_FALSE(CharsMap().IsInLongerKey(byte));
+  }
+  EXPECT_GT(inside, 50u);  // letters and their marks
+  EXPECT_LT(inside, 128u);
 }
 
 TEST(CharsMap, EmptyHasNoRule) {

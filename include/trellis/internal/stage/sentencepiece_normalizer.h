@@ -48,16 +48,9 @@ class SentencePieceRewriter {
   SentencePieceRewriter(CharsMap charsmap, const BitmapTrie* user_defined)
       : charsmap_(std::move(charsmap)), user_defined_(user_defined) {
     plain_.set();
-    charsmap_.ForEach([this](std::string_view key, std::string_view replacement) {
-      const auto first = static_cast<uint8_t>(key[0]);
-      if (first < 0x80 && (key.size() == 1 || static_cast<uint8_t>(key[1]) < 0x80)) plain_.reset(first);
-      const size_t blanks = static_cast<size_t>(std::count(replacement.begin(), replacement.end(), ' '));
-      const size_t bytes = replacement.size() + blanks * (kMetaSpace.size() - 1);
-      const size_t characters = static_cast<size_t>(std::count_if(
-          replacement.begin(), replacement.end(), [](char c) { return !IsContinuation(static_cast<uint8_t>(c)); }));
-      max_expansion_ = std::max(max_expansion_, (bytes + key.size() - 1) / key.size());
-      max_characters_ = std::max(max_characters_, (characters + key.size() - 1) / key.size());
-    });
+    for (unsigned first = 0; first < plain_.size(); ++first) {
+      if (AsciiStartsKey(static_cast<char>(first))) plain_.reset(first);
+    }
     for (unsigned first = 0; user_defined_ != nullptr && first < plain_.size(); ++first) {
       BitmapTrie::Node node = user_defined_->root();
       if (user_defined_->Step(node, static_cast<uint8_t>(first))) plain_.reset(first);
@@ -79,11 +72,25 @@ class SentencePieceRewriter {
 
   const CharsMap& charsmap() const { return charsmap_; }
   // The most bytes that one byte of text can become, blanks escaped.
-  size_t max_expansion() const { return max_expansion_; }
+  size_t max_expansion() const {
+    // A blank becomes three bytes, and so does a malformed byte.
+    return std::max(charsmap_.MaxEscapedExpansion(), kMetaSpace.size());
+  }
   // The most characters that one byte of text can become.
-  size_t max_characters() const { return max_characters_; }
+  size_t max_characters() const { return charsmap_.MaxCharacterExpansion(); }
 
  private:
+  // Whether there is a key of this byte, which is ASCII, alone or with more ASCII behind it.
+  bool AsciiStartsKey(char first) const {
+    if (charsmap_.Shortest({&first, 1})) return true;
+    if (!charsmap_.StartsKey({&first, 1})) return false;
+    for (unsigned second = 1; second < plain_.size(); ++second) {
+      const char key[] = {first, static_cast<char>(second)};
+      if (charsmap_.StartsKey({key, 2})) return true;
+    }
+    return false;
+  }
+
   size_t UserDefinedPrefix(std::string_view text) const {
     if (user_defined_ == nullptr) return 0;
     // SentencePiece looks at the 64 shortest matches only (PrefixMatcher).
@@ -102,9 +109,6 @@ class SentencePieceRewriter {
   CharsMap charsmap_;
   const BitmapTrie* user_defined_;
   std::bitset<128> plain_;  // ASCII that stays as it is when ASCII or nothing follows
-  // A blank becomes three bytes, and so does a malformed byte.
-  size_t max_expansion_ = kMetaSpace.size();
-  size_t max_characters_ = 1;
 };
 
 // No text of `text_bytes` normalizes to more.

@@ -10,6 +10,7 @@
 #ifndef TRELLIS_INTERNAL_TEXT_CHARSMAP_H_
 #define TRELLIS_INTERNAL_TEXT_CHARSMAP_H_
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -75,6 +76,10 @@ class CharsMap {
   // rounded up, at least 1.
   size_t MaxExpansion() const { return max_expansion_; }
   size_t MaxCharacterExpansion() const { return max_character_expansion_; }
+  // The most bytes where each blank of a replacement becomes U+2581.
+  size_t MaxEscapedExpansion() const { return max_escaped_expansion_; }
+  // Whether a key of two bytes or more holds this one, which must be ASCII.
+  bool IsInLongerKey(uint8_t ascii) const { return in_longer_key_[ascii]; }
 
  private:
   // darts-clone's unit: label in the low byte (bit 31 clear for a node), bit 8
@@ -103,6 +108,9 @@ class CharsMap {
   std::string_view Replacement(uint32_t value) const {
     return std::string_view(replacements_).substr(value, replacements_.find('\0', value) - value);
   }
+
+  // Of a rule with so long a key.
+  void AddRatios(size_t key_bytes, std::string_view replacement);
 
   template <bool kFirst>
   std::optional<Match> Walk(std::string_view text) const {
@@ -140,6 +148,8 @@ class CharsMap {
   std::string replacements_;
   size_t max_expansion_ = 1;
   size_t max_character_expansion_ = 1;
+  size_t max_escaped_expansion_ = 1;
+  std::bitset<128> in_longer_key_;
 };
 
 }  // namespace trellis::internal
