@@ -3,9 +3,6 @@
 // The folder is read first, then the port opens, then the engine warms up; /health/live is 200 from the
 // second on and /health/ready from the last. On SIGTERM or SIGINT ready is 503, what was accepted is finished
 // within --drain-seconds, and the exit status is 0; a second signal ends the program at once.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -34,6 +31,7 @@
 #include "serve/model/model_folder.h"
 #include "serve/server/server.h"
 #include "serve/server_flags.h"
+#include "serve/standard_streams.h"
 #include "serve/stop_signals.h"
 
 namespace trellis::program {
@@ -142,14 +140,6 @@ int Run(const GatewayFlags& flags, const StopSignals& signals) {
   Log(absl::StrCat("signal ", signal, ": draining for at most ", flags.drain.count(), " s"));
   Drain(gate, listener, grpc.get(), backend, signals, flags.drain);
   return 0;
-}
-
-// A standard stream that was closed when we started would be the first socket that we open, and the log would
-// go to a client.
-void OccupyStandardStreams() {
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    if (fcntl(fd, F_GETFD) == -1) (void)!open("/dev/null", O_RDWR);
-  }
 }
 
 }  // namespace

@@ -3,9 +3,6 @@
 // The port opens first, then the engine warms up, then health says SERVING. On SIGTERM or SIGINT health says
 // NOT_SERVING, what was accepted is finished within --drain-seconds, and the exit status is 0; a second
 // signal ends the program at once.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -29,6 +26,7 @@
 #include "serve/server/options.h"
 #include "serve/server/server.h"
 #include "serve/server_flags.h"
+#include "serve/standard_streams.h"
 #include "serve/stop_signals.h"
 
 namespace trellis::program {
@@ -164,14 +162,6 @@ int Run(const ServerFlags& flags, const StopSignals& signals) {
   Log(absl::StrCat("signal ", signal, ": draining for at most ", flags.drain.count(), " s"));
   Drain(*server, listener, signals, flags.drain);
   return 0;
-}
-
-// A standard stream that was closed when we started would be the first socket that we open, and the log would
-// go to a client.
-void OccupyStandardStreams() {
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    if (fcntl(fd, F_GETFD) == -1) (void)!open("/dev/null", O_RDWR);
-  }
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ ENGINE = ["serve/engine/", "absl/", "simdjson", "oneapi/"]
 WIRE = ["serve/proto/", "trellis/v1/", "tei/v1/", "grpc", "google/protobuf/", "prometheus/"]
 # A gateway hands the batching server's own requests on, which are plain values that engine.h names; no engine is in sight.
 GATEWAY = ["serve/gateway/", "serve/model/", "serve/server/request.h", "serve/server/server.h", "serve/engine/engine.h", *PUBLIC,
-           "trellis/internal/text/utf8.h", "absl/"]
+           "trellis/internal/text/json_escape.h", "trellis/internal/text/utf8.h", "absl/"]
 TESTING = ["gtest/", "gmock/", "absl/", "simdjson", "tests/reference/"]
 
 ROOMS = [  # first match decides
@@ -62,7 +62,7 @@ ROOMS = [  # first match decides
     (r"tests/trie/", "tests/trie", TESTING + TRIE + ["tests/trie/"]),
     (r"tests/stage/", "tests/stage", TESTING + TEXT + TRIE + STAGE + VALUES + ["tests/stage/"]),
     (r"tests/format/", "tests/format", TESTING + FORMAT + PUBLIC + ["tests/format/"]),
-    (r"tests/reference/", "tests/reference", TESTING + PUBLIC + TEXT),
+    (r"tests/reference/", "tests/reference", TESTING + PUBLIC + TEXT + ["trellis/internal/compiled.h"]),
     (r"tests/fuzz/", "tests/fuzz", TESTING + PUBLIC + ["trellis/internal/", "src/", "tests/fuzz/", "serve/engine/safetensors_reader.h",
                                                          "serve/engine/synthetic/", "serve/gateway/"]),
     (r"tests/serve/model/", "tests/serve/model", [*TESTING, *PUBLIC, "serve/engine/", "serve/model/", "tests/serve/"]),

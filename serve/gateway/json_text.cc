@@ -10,36 +10,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/string_view.h"
 #include "serve/gateway/utf8_text.h"
+#include "trellis/internal/text/json_escape.h"
 
 namespace trellis::gateway {
-namespace {
-
-void AppendEscaped(char c, std::string& out) {
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-  }
-  constexpr char kHex[] = "0123456789abcdef";
-  out += "\\u00";
-  out += kHex[static_cast<unsigned char>(c) >> 4];
-  out += kHex[static_cast<unsigned char>(c) & 15];
-}
-
-}  // namespace
-
 JsonText& JsonText::String(std::string_view text) {
   out_ += '"';
   for (size_t i = 0; i < text.size();) {
@@ -51,7 +24,7 @@ JsonText& JsonText::String(std::string_view text) {
     }
     const char c = text[i];
     if (bytes == 1 && (static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\' || c == 0x7f)) {
-      AppendEscaped(c, out_);
+      internal::AppendJsonEscape(static_cast<unsigned char>(c), out_);
     } else {
       out_.append(text, i, bytes);
     }

@@ -2,44 +2,17 @@
 
 #include <cmath>
 
+#include "trellis/internal/text/json_escape.h"
 #include "trellis/internal/text/utf8.h"
 
 namespace trellis::cli {
-namespace {
-
-void AppendEscaped(unsigned char c, std::string& out) {
-  constexpr char kHex[] = "0123456789abcdef";
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      out += "\\u00";
-      out += kHex[c >> 4];
-      out += kHex[c & 15];
-  }
-}
-
-}  // namespace
 
 void AppendJsonString(std::string_view text, std::string& out) {
   out += '"';
   while (!text.empty()) {
     const auto first = static_cast<unsigned char>(text[0]);
     if (first < 0x20 || first == '"' || first == '\\') {
-      AppendEscaped(first, out);
+      internal::AppendJsonEscape(first, out);
       text.remove_prefix(1);
       continue;
     }
