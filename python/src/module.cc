@@ -2,15 +2,16 @@
 #include <nanobind/nanobind.h>
 
 #include "python/src/bindings.h"
-#include "python/src/raise.h"
 
 namespace nb = nanobind;
 
 NB_MODULE(_native, module) {
   using namespace trellis::python;
   module.attr("__version__") = TRELLIS_VERSION;
-  nb::exception<UnsupportedError>(module, "UnsupportedError", PyExc_ValueError).attr("__doc__") =
-      "A file asks for what the library does not have; the message names the field and the value.";
+  module.attr("UnsupportedError") = nb::steal(PyErr_NewExceptionWithDoc(
+      "trellis._native.UnsupportedError",
+      "A file asks for what the library does not have; the message names the field and the value.",
+      PyExc_ValueError, nullptr));
   BindValues(module);
   BindEncoding(module);
   TokenizerClass tokenizer(

@@ -22,8 +22,12 @@ void Raise(const absl::Status& status) {
     case absl::StatusCode::kResourceExhausted:
       type = PyExc_MemoryError;
       break;
-    case absl::StatusCode::kUnimplemented:
-      throw UnsupportedError(message);
+    case absl::StatusCode::kUnimplemented: {
+      // The one class, whichever module raises it.
+      const nb::object unsupported = nb::module_::import_("trellis._native").attr("UnsupportedError");
+      PyErr_SetString(unsupported.ptr(), message.c_str());
+      throw nb::python_error();
+    }
     case absl::StatusCode::kInternal:
     case absl::StatusCode::kUnavailable:
       type = PyExc_RuntimeError;

@@ -2,7 +2,6 @@
 #ifndef TRELLIS_PYTHON_RAISE_H_
 #define TRELLIS_PYTHON_RAISE_H_
 
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -11,14 +10,8 @@
 
 namespace trellis::python {
 
-// trellis.UnsupportedError, a ValueError: a file asks for what the library does not have.
-class UnsupportedError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// FileNotFoundError, PermissionError and OSError for files, MemoryError, UnsupportedError, and ValueError for
-// all else. With the GIL.
+// FileNotFoundError, PermissionError and OSError for files, MemoryError, trellis.UnsupportedError, and
+// ValueError for all else. With the GIL.
 [[noreturn]] void Raise(const absl::Status& status);
 
 inline void RaiseIfError(const absl::Status& status) {

@@ -18,8 +18,12 @@ struct EngineRows::Batch {
   std::unique_ptr<engine::LazyResult> result;
 };
 
-EngineRows::EngineRows(engine::Engine& engine, const engine::RowTask& task, Sink sink)
-    : engine_(engine), task_(task), sink_(std::move(sink)), gathered_(std::make_unique<Batch>()) {}
+EngineRows::EngineRows(engine::Engine& engine, const engine::RowTask& task, Sink sink, uint64_t rows_before)
+    : engine_(engine),
+      task_(task),
+      sink_(std::move(sink)),
+      gathered_(std::make_unique<Batch>()),
+      rows_done_(rows_before) {}
 EngineRows::~EngineRows() = default;
 
 absl::Status EngineRows::Add(std::span<const TokenId> ids, std::span<const uint8_t> type_ids) {

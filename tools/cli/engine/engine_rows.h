@@ -21,8 +21,8 @@ class EngineRows {
   // Called in order of the rows; the values live until it returns.
   using Sink = std::function<absl::Status(std::span<const float> values)>;
 
-  // `engine` must outlive this object.
-  EngineRows(engine::Engine& engine, const engine::RowTask& task, Sink sink);
+  // `engine` must outlive this object. `rows_before`: where errors begin to count.
+  EngineRows(engine::Engine& engine, const engine::RowTask& task, Sink sink, uint64_t rows_before = 0);
   ~EngineRows();
   EngineRows(const EngineRows&) = delete;
   EngineRows& operator=(const EngineRows&) = delete;
@@ -42,7 +42,7 @@ class EngineRows {
   const Sink sink_;
   std::unique_ptr<Batch> gathered_;
   std::deque<std::unique_ptr<Batch>> in_flight_;
-  uint64_t rows_done_ = 0;
+  uint64_t rows_done_;
   absl::Status status_;
 };
 

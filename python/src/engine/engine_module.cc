@@ -1,0 +1,217 @@
+// trellis._engine: what trellis/embedder.py asks of the CPU engine. A module of its own, so that who only
+// tokenizes does not load oneDNN.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "python/src/engine/engine_model.h"
+#include "python/src/numpy_array.h"
+#include "python/src/raise.h"
+#include "python/src/texts.h"
+
+namespace trellis::python {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using engine::CpuEngineOptions;
+using engine::RowTask;
+using engine::Task;
+using engine::cpu::Precision;
+
+// As many texts as fill a batch of the engine, or nearly: between two of these another thread may have its
+// turn, and Ctrl-C is heard.
+constexpr size_t kBytesAtATime = 65536;
+
+CpuEngineOptions OptionsOf(const std::filesystem::path& folder, const std::string& dtype, int threads) {
+  CpuEngineOptions options;
+  options.folder = folder.string();
+  options.threads = threads;
+  if (threads < 0 || threads > 1024) {
+    throw nb::value_error(
+        ("threads: " + std::to_string(threads) + ", expected a number from 0 to 1024").c_str());
+  }
+  if (dtype == "auto") return options;
+  for (const Precision precision : {Precision::kF32, Precision::kBf16, Precision::kInt8}) {
+    if (engine::cpu::NameOf(precision) == dtype) options.precision = precision;
+  }
+  if (!options.precision) {
+    throw nb::value_error(("dtype: \"" + dtype + "\", expected auto, f32, bf16 or int8").c_str());
+  }
+  return options;
+}
+
+void CheckThatPairs(const Texts& texts, bool pairs) {
+  for (size_t i = 0; i < texts.inputs().size(); ++i) {
+    if (texts.inputs()[i].pair.has_value() == pairs) continue;
+    const std::string place = (pairs ? "pairs[" : "texts[") + std::to_string(i) + "]: ";
+    throw nb::value_error(
+        (place + (pairs ? "one text, expected a pair" : "a pair, expected one text")).c_str());
+  }
+}
+
+// What a command line says of it in one word: (folder, dtype, threads).
+nb::tuple ParseOptions(const std::string& spec) {
+  const CpuEngineOptions options = ValueOrRaise(engine::ParseCpuEngineOptions(spec));
+  const std::string dtype = options.precision ? std::string(engine::cpu::NameOf(*options.precision)) : "auto";
+  return nb::make_tuple(options.folder, dtype, options.threads);
+}
+
+engine::Pooling PoolingOf(const std::string& name) {
+  if (name == "model") return engine::Pooling::kModel;
+  if (name == "mean") return engine::Pooling::kMean;
+  if (name == "cls") return engine::Pooling::kCls;
+  if (name == "last") return engine::Pooling::kLast;
+  throw nb::value_error(("pooling: \"" + name + "\", expected model, mean, cls or last").c_str());
+}
+
+class PyModel {
+ public:
+  PyModel(const std::filesystem::path& folder, const std::string& dtype, int threads)
+      : options_(OptionsOf(folder, dtype, threads)), model_(Open()) {}
+  ~PyModel() { LeaveIfForked(); }
+
+  const EngineModel& operator*() const { return *model_; }
+  const EngineModel* operator->() const { return model_.get(); }
+  bool Has(Task task) const { return model_->limits().tasks[static_cast<size_t>(task)]; }
+
+  Array2<float> Embed(nb::handle texts, nb::handle prompt, const std::string& pooling, bool normalize,
+                      std::optional<int32_t> dimensions, std::optional<size_t> max_length,
+                      std::optional<size_t> batch_size, nb::object progress) {
+    if (!Has(Task::kEmbed)) {
+      throw nb::value_error((options_.folder + ": a classifier, expected a model that embeds").c_str());
+    }
+    const int32_t most = model_->limits().dimensions;
+    if (dimensions && (*dimensions < 1 || *dimensions > most)) {
+      throw nb::value_error(("dimensions: " + std::to_string(*dimensions) + ", expected 1 to the model's " +
+                             std::to_string(most))
+                                .c_str());
+    }
+    const Texts batch(texts, "texts");
+    CheckThatPairs(batch, false);
+    EngineRequest request;
+    request.prompt = TextOf(prompt, "prompt");
+    request.task.pooling = PoolingOf(pooling);
+    request.task.normalize = normalize ? engine::Normalize::kL2 : engine::Normalize::kNone;
+    request.task.dimensions = dimensions.value_or(0);
+    request.columns = static_cast<size_t>(dimensions.value_or(most));
+    return Compute(batch, request, max_length, batch_size, progress);
+  }
+
+  // The model's own numbers for pairs, one a label.
+  Array2<float> Logits(nb::handle pairs, std::optional<size_t> max_length, std::optional<size_t> batch_size,
+                       nb::object progress) {
+    if (!Has(Task::kClassify)) {
+      throw nb::value_error((options_.folder + ": no classifier, expected a reranker").c_str());
+    }
+    const Texts batch(pairs, "pairs");
+    CheckThatPairs(batch, true);
+    EngineRequest request;
+    request.task.task = Task::kClassify;
+    request.columns = static_cast<size_t>(model_->limits().labels);
+    return Compute(batch, request, max_length, batch_size, progress);
+  }
+
+ private:
+  std::unique_ptr<EngineModel> Open() const {
+    const auto open = [&] {
+      const nb::gil_scoped_release released;
+      return EngineModel::Open(options_);
+    };
+    return ValueOrRaise(open());
+  }
+
+  // Opened again in a process that a fork made.
+  EngineModel& ModelHere() {
+    if (model_->HasItsThreads()) return *model_;
+    std::unique_ptr<EngineModel> opened = Open();
+    if (!model_->HasItsThreads()) {  // else another thread of Python was faster
+      LeaveIfForked();
+      model_ = std::move(opened);
+    }
+    return *model_;
+  }
+
+  // Its threads are not here, and to end it waits for them; its memory is the parent's still, page by page.
+  void LeaveIfForked() {
+    if (!model_->HasItsThreads()) (void)model_.release();
+  }
+
+  Array2<float> Compute(const Texts& texts, EngineRequest& request, std::optional<size_t> max_length,
+                        std::optional<size_t> batch_size, const nb::object& progress) {
+    if (batch_size == 0) throw nb::value_error("batch_size: 0, expected at least 1");
+    EngineModel& model = ModelHere();
+    const auto limit = static_cast<size_t>(model.folder().max_tokens);
+    request.inputs = texts.inputs();
+    request.max_length = std::min(max_length.value_or(limit), limit);
+    const size_t rows = texts.inputs().size();
+    auto values = std::make_unique_for_overwrite<float[]>(rows * request.columns);
+    for (size_t begin = 0; begin < rows;) {
+      const size_t end = batch_size ? std::min(rows, begin + *batch_size) : FullBatch(request, begin);
+      float* const out = values.get() + begin * request.columns;
+      const auto compute = [&] {
+        const nb::gil_scoped_release released;
+        return model.Compute(request, begin, end, out);
+      };
+      RaiseIfError(compute());
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!progress.is_none()) progress(end - begin);
+      begin = end;
+    }
+    return ToNumpy(std::move(values), rows, request.columns);
+  }
+
+  static size_t FullBatch(const EngineRequest& request, size_t begin) {
+    size_t end = begin, bytes = 0;
+    while (end < request.inputs.size() && bytes < kBytesAtATime) {
+      const Input& input = request.inputs[end++];
+      bytes += request.prompt.size() + input.text.size() + input.pair.value_or(std::string_view()).size() + 1;
+    }
+    return end;
+  }
+
+  const CpuEngineOptions options_;
+  std::unique_ptr<EngineModel> model_;
+};
+
+}  // namespace
+
+NB_MODULE(_engine, module) {
+  module.def("parse_options", &ParseOptions, "spec"_a,
+             nb::sig("def parse_options(spec: str) -> tuple[str, str, int]"));
+  nb::class_<PyModel>(module, "Model", "A model's folder on this machine's processor.")
+      .def(nb::init<const std::filesystem::path&, const std::string&, int>(), "folder"_a, "dtype"_a = "auto",
+           "threads"_a = 0)
+      .def("embed", &PyModel::Embed, "texts"_a, nb::kw_only(), "prompt"_a = "", "pooling"_a = "model",
+           "normalize"_a = false, "dimensions"_a = nb::none(), "max_length"_a = nb::none(),
+           "batch_size"_a = nb::none(), "progress"_a = nb::none())
+      .def("logits", &PyModel::Logits, "pairs"_a, nb::kw_only(), "max_length"_a = nb::none(),
+           "batch_size"_a = nb::none(), "progress"_a = nb::none())
+      .def_prop_ro(
+          "dimensions", [](const PyModel& self) { return self->limits().dimensions; },
+          "0: it does not embed.")
+      .def_prop_ro(
+          "labels", [](const PyModel& self) { return self->limits().labels; },
+          "0: no classifier; 1: a reranker.")
+      .def_prop_ro("max_tokens", [](const PyModel& self) { return self->folder().max_tokens; })
+      .def_prop_ro("default_prompt_name",
+                   [](const PyModel& self) { return self->folder().prompts.default_name; })
+      .def_prop_ro("prompts", [](const PyModel& self) {
+        const auto& prompts = self->folder().prompts.by_name;
+        return std::map<std::string, std::string>(prompts.begin(), prompts.end());
+      });
+}
+
+}  // namespace trellis::python
