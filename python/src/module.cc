@@ -18,6 +18,7 @@ NB_MODULE(_native, module) {
       module, "Tokenizer",
       "Text to token ids and back. Never changes after it is made; any number of threads may use it.");
   BindLoading(tokenizer);
+  BindPickling(tokenizer);
   BindEncode(tokenizer);
   BindArrays(tokenizer);
   BindArrow(module, tokenizer);

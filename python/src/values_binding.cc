@@ -1,7 +1,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "python/src/bindings.h"
 #include "python/src/options.h"
@@ -35,6 +38,15 @@ void BindAddedToken(nb::module_& module) {
       .def_ro("rstrip", &AddedToken::rstrip)
       .def_ro("normalized", &AddedToken::normalized)
       .def_ro("special", &AddedToken::special)
+      .def("__getstate__",
+           [](const AddedToken& self) {
+             return std::tuple(self.content, self.id, self.single_word, self.lstrip, self.rstrip,
+                               self.normalized, self.special);
+           })
+      .def("__setstate__",
+           [](AddedToken& self, std::tuple<std::string, TokenId, bool, bool, bool, bool, bool> state) {
+             std::apply([&](auto&... fields) { new (&self) AddedToken{std::move(fields)...}; }, state);
+           })
       .def("__str__", [](const AddedToken& self) { return self.content; })
       .def("__repr__", [](const AddedToken& self) {
         return "AddedToken(" + Quoted(self.content) + ", special=" + (self.special ? "True" : "False") + ")";
@@ -58,6 +70,17 @@ void BindPadding(nb::module_& module) {
       .def_ro("id", &Padding::id)
       .def_ro("type_id", &Padding::type_id)
       .def_ro("token", &Padding::token)
+      .def("__getstate__",
+           [](const Padding& self) {
+             return std::tuple(self.length, self.multiple_of, std::string(NameOf(self.side)), self.id,
+                               self.type_id, self.token);
+           })
+      .def("__setstate__",
+           [](Padding& self,
+              std::tuple<std::optional<size_t>, size_t, std::string, TokenId, uint8_t, std::string> state) {
+             auto& [length, multiple_of, side, id, type_id, token] = state;
+             new (&self) Padding{length, multiple_of, SideOf(side, "side"), id, type_id, std::move(token)};
+           })
       .def("__repr__", [](const Padding& self) {
         return "Padding(length=" + (self.length ? std::to_string(*self.length) : "None") +
                ", multiple_of=" + std::to_string(self.multiple_of) + ", side='" + NameOf(self.side) +

@@ -1,5 +1,5 @@
-// Compiled files in memory, for tests and fuzzers: programs map files
-// (trellis/load.h).
+// Compiled files in memory, for tests, fuzzers and Python's pickles: programs map
+// files (trellis/load.h).
 #ifndef TRELLIS_INTERNAL_COMPILED_H_
 #define TRELLIS_INTERNAL_COMPILED_H_
 
