@@ -23,4 +23,5 @@ NB_MODULE(_native, module) {
   BindArrays(tokenizer);
   BindArrow(module, tokenizer);
   BindDecode(module, tokenizer);
+  BindSampling(module, tokenizer);
 }

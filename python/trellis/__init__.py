@@ -1,13 +1,13 @@
 """Unigram tokenization exactly as tokenizers and SentencePiece do it. Tokenizer is where to begin."""
 from typing import TYPE_CHECKING
 
-from trellis._native import (AddedToken, DecodeStream, Encoding, Padding, TokenLists, Tokenizer,
+from trellis._native import (AddedToken, DecodeStream, Encoding, Padding, Sampler, Segmentation, TokenLists, Tokenizer,
                              Truncation, UnsupportedError, __version__)
 
 if TYPE_CHECKING:
     from trellis.embedder import Embedder as Embedder
 
-__all__ = ["AddedToken", "DecodeStream", "Encoding", "Padding", "TokenLists", "Tokenizer",
+__all__ = ["AddedToken", "DecodeStream", "Encoding", "Padding", "Sampler", "Segmentation", "TokenLists", "Tokenizer",
            "Truncation", "UnsupportedError", "__version__"]
 
 
