@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "python/src/bindings.h"
@@ -42,13 +44,35 @@ void PadAll(const std::vector<RowPointer>& rows, const Padding& padding) {
   for (const RowPointer& row : rows) row->PadTo(length, padding);
 }
 
-RowPointer Encode(const PyTokenizer& self, nb::handle text, nb::handle pair, const std::string& offsets,
-                  bool overflow, const std::optional<Padding>& padding, const EncodeOptions& options) {
-  const EncodedRow::Settings settings = SettingsOf(offsets, overflow);
+using InputPointer = std::shared_ptr<EncodedInput>;
+
+InputPointer InputOf(const PyTokenizer& self, const EncodeOptions& options, nb::handle text,
+                     nb::handle pair) {
   Input input{TextOf(text, "text")};
   if (!pair.is_none()) input.pair = TextOf(pair, "pair");
-  auto encoded =
-      std::make_shared<EncodedInput>(self.loaded, options, input, nb::borrow(text), nb::borrow(pair));
+  return std::make_shared<EncodedInput>(self.loaded, options, input, nb::borrow(text), nb::borrow(pair));
+}
+
+InputPointer CutInputOf(const PyTokenizer& self, const EncodeOptions& options, nb::handle text,
+                        nb::handle pair, const std::string& place, const std::string& pair_place,
+                        size_t& bytes) {
+  CutText words = CutTextOf(text, place);
+  bytes += words.bytes();
+  std::optional<CutText> others;
+  if (!pair.is_none()) {
+    others = CutTextOf(pair, pair_place);
+    bytes += others->bytes();
+  }
+  return std::make_shared<EncodedInput>(self.loaded, options, std::move(words), std::move(others));
+}
+
+RowPointer Encode(const PyTokenizer& self, nb::handle text, nb::handle pair, bool is_pretokenized,
+                  const std::string& offsets, bool overflow, const std::optional<Padding>& padding,
+                  const EncodeOptions& options) {
+  const EncodedRow::Settings settings = SettingsOf(offsets, overflow);
+  size_t bytes = 0;
+  const InputPointer encoded = is_pretokenized ? CutInputOf(self, options, text, pair, "text", "pair", bytes)
+                                               : InputOf(self, options, text, pair);
   absl::StatusOr<RowPointer> row = absl::InternalError("");
   {
     const nb::gil_scoped_release released;
@@ -60,23 +84,51 @@ RowPointer Encode(const PyTokenizer& self, nb::handle text, nb::handle pair, con
   return made;
 }
 
-std::vector<RowPointer> EncodeBatch(const PyTokenizer& self, nb::handle texts, const std::string& offsets,
-                                    bool overflow, const std::optional<Padding>& padding, size_t threads,
-                                    const EncodeOptions& options) {
-  const EncodedRow::Settings settings = SettingsOf(offsets, overflow);
+// Of lists of words; one of two such lists is a pair.
+std::vector<InputPointer> CutInputsOf(const PyTokenizer& self, const EncodeOptions& options, nb::handle texts,
+                                      size_t& bytes) {
+  if (PyUnicode_Check(texts.ptr()) || PyBytes_Check(texts.ptr())) {
+    throw nb::type_error("texts: one text, expected a list of lists of words");
+  }
+  std::vector<InputPointer> inputs;
+  for (nb::handle element : nb::iter(texts)) {
+    const std::string place = "texts[" + std::to_string(inputs.size()) + "]";
+    const bool is_pair = IsListOrTuple(element) && nb::len(element) == 2 && IsListOrTuple(element[0]);
+    const nb::object text = is_pair ? nb::object(element[0]) : nb::borrow(element);
+    const nb::object pair = is_pair ? nb::object(element[1]) : nb::none();
+    inputs.push_back(
+        CutInputOf(self, options, text, pair, is_pair ? place + "[0]" : place, place + "[1]", bytes));
+  }
+  return inputs;
+}
+
+std::vector<InputPointer> InputsOf(const PyTokenizer& self, const EncodeOptions& options, nb::handle texts,
+                                   size_t& bytes) {
   const Texts batch(texts, "texts");
-  std::vector<std::shared_ptr<EncodedInput>> inputs;
+  bytes = batch.bytes();
+  std::vector<InputPointer> inputs;
   inputs.reserve(batch.inputs().size());
   for (size_t i = 0; i < batch.inputs().size(); ++i) {
     inputs.push_back(std::make_shared<EncodedInput>(self.loaded, options, batch.inputs()[i], batch.text(i),
                                                     batch.pair(i)));
   }
+  return inputs;
+}
+
+std::vector<RowPointer> EncodeBatch(const PyTokenizer& self, nb::handle texts, bool is_pretokenized,
+                                    const std::string& offsets, bool overflow,
+                                    const std::optional<Padding>& padding, size_t threads,
+                                    const EncodeOptions& options) {
+  const EncodedRow::Settings settings = SettingsOf(offsets, overflow);
+  size_t bytes = 0;
+  const std::vector<InputPointer> inputs =
+      is_pretokenized ? CutInputsOf(self, options, texts, bytes) : InputsOf(self, options, texts, bytes);
   std::vector<RowPointer> rows(inputs.size());
   absl::Status status;
   {
     const nb::gil_scoped_release released;
     status = self.loaded->pool.ForEachChunk(
-        inputs.size(), batch.bytes(), threads, [](size_t) {},
+        inputs.size(), bytes, threads, [](size_t) {},
         [&](cli::TextEncoder& encoder, const Chunk& chunk) -> absl::Status {
           for (size_t i = chunk.begin; i < chunk.end; ++i) {
             absl::StatusOr<RowPointer> row = EncodedRow::Make(encoder, inputs[i], settings);
@@ -96,12 +148,14 @@ std::vector<RowPointer> EncodeBatch(const PyTokenizer& self, nb::handle texts, c
 void BindEncode(TokenizerClass& tokenizer) {
   tokenizer
       .def("encode",
-           WithOptions<const PyTokenizer&, nb::handle, nb::handle, const std::string&, bool,
+           WithOptions<const PyTokenizer&, nb::handle, nb::handle, bool, const std::string&, bool,
                        const std::optional<Padding>&>(&Encode),
-           "text"_a.none(), "pair"_a = nb::none(), nb::kw_only(), "offsets"_a = "code_points", "overflow"_a = false,
-           "padding"_a = nb::none(), TRELLIS_PYTHON_OPTIONS,
+           "text"_a.none(), "pair"_a = nb::none(), nb::kw_only(), "is_pretokenized"_a = false,
+           "offsets"_a = "code_points", "overflow"_a = false, "padding"_a = nb::none(),
+           TRELLIS_PYTHON_OPTIONS,
            "One text, or a pair.\n\n"
            "text, pair: str, or bytes as they are; malformed UTF-8 counts as U+FFFD.\n"
+           "is_pretokenized: they are lists of words: each is encoded as if alone, and offsets are its own.\n"
            "offsets: \"code_points\" (indices of a str) or \"bytes\".\n"
            "overflow: what truncation cuts off, as further windows in Encoding.overflowing, each with "
            "`stride` tokens of "
@@ -113,10 +167,10 @@ void BindEncode(TokenizerClass& tokenizer) {
            "cut_nothing: a max_length below the number of special tokens cuts nothing, instead of being an "
            "error.")
       .def("encode_batch",
-           WithOptions<const PyTokenizer&, nb::handle, const std::string&, bool,
+           WithOptions<const PyTokenizer&, nb::handle, bool, const std::string&, bool,
                        const std::optional<Padding>&, size_t>(&EncodeBatch),
-           "texts"_a, nb::kw_only(), "offsets"_a = "code_points", "overflow"_a = false,
-           "padding"_a = nb::none(), "threads"_a = 0, TRELLIS_PYTHON_OPTIONS,
+           "texts"_a, nb::kw_only(), "is_pretokenized"_a = false, "offsets"_a = "code_points",
+           "overflow"_a = false, "padding"_a = nb::none(), "threads"_a = 0, TRELLIS_PYTHON_OPTIONS,
            "Many texts, or pairs as tuples; options as encode has them.\n\n"
            "threads: 0: as many as the process may run on, fewer where there is little text.");
 }

@@ -1,6 +1,8 @@
 #include "python/src/encoded_input.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -30,40 +32,70 @@ EncodeOptions EncodedInput::Alone() const {
 absl::Status EncodedInput::Count(cli::TextEncoder& encoder) {
   if (counted_) return absl::OkStatus();
   size_t tokens[2] = {};
-  for (size_t i = 0; i < (input_.pair ? 2 : 1); ++i) {
-    const absl::StatusOr<Encoding> alone = encoder.Encode({TextAt(i)}, Alone());
-    if (!alone.ok()) return alone.status();
-    tokens[i] = alone->ids.size();
+  for (size_t i = 0; i < 2; ++i) {
+    for (const std::string_view part : PartsOf(i)) {
+      const absl::StatusOr<Encoding> alone = encoder.Encode({part}, Alone());
+      if (!alone.ok()) return alone.status();
+      tokens[i] += alone->ids.size();
+    }
   }
+  return Cut(tokens);
+}
+
+absl::Status EncodedInput::Cut(const size_t (&tokens)[2]) {
   const size_t specials = has_specials() ? cli::SpecialCount(tokenizer().spec_without_pieces(), input_) : 0;
-  internal::KeptTokens kept{tokens[0], tokens[1]};
+  const auto refused = [&] {
+    return cli::ExplainedEncodeError(absl::InvalidArgumentError(""), tokenizer(), input_, options_);
+  };
+  std::optional<internal::KeptTokens> kept{{tokens[0], tokens[1]}};
   if (options_.truncate != Truncate::kNever && options_.max_length >= specials) {
-    const auto cut = internal::RunTruncation(options_.truncate, options_.max_length - specials, tokens[0],
-                                             input_.pair ? std::optional(tokens[1]) : std::nullopt);
-    if (cut) kept = *cut;  // else Encode has refused it
+    kept = internal::RunTruncation(options_.truncate, options_.max_length - specials, tokens[0],
+                                   input_.pair ? std::optional(tokens[1]) : std::nullopt);
+  } else if (options_.truncate != Truncate::kNever && options_.no_room == EncodeOptions::NoRoom::kRefuse) {
+    return refused();
   }
-  windows_[0] = TextWindows(tokens[0], kept.first, options_.stride, options_.truncation_side);
-  windows_[1] = TextWindows(tokens[1], kept.second, options_.stride, options_.truncation_side);
+  if (!kept) return refused();
+  for (size_t i = 0; i < 2; ++i) {
+    counts_[i] = tokens[i];
+    windows_[i] = TextWindows(tokens[i], i == 0 ? kept->first : kept->second, options_.stride,
+                              options_.truncation_side);
+    if (!windows_[i].CanAdvance()) return refused();
+  }
   counted_ = true;
   return absl::OkStatus();
 }
 
-// Which window of each text is row `window`: EncodeWindows goes through those of the text that the template
-// has first in the outer loop, and comes to that text's first window with the other's later ones last.
-std::vector<size_t> EncodedInput::Order() const {
+size_t EncodedInput::Truncated() const {
+  size_t tokens = 0;
+  for (size_t i = 0; i < 2; ++i) tokens += counts_[i] - (windows_[i][0].end - windows_[i][0].begin);
+  return tokens;
+}
+
+// EncodeWindows goes through the windows of the text that the template has first in the outer loop, and comes
+// to that text's first window with the other's later ones last.
+EncodedInput::Loops EncodedInput::WindowLoops() const {
   std::vector<size_t> order;
   for (const TemplatePiece& piece : cli::TemplateOf(tokenizer().spec_without_pieces(), input_)) {
     if (const auto* text = std::get_if<TemplateSequence>(&piece))
       order.push_back(text->sequence == Sequence::kA ? 0 : 1);
   }
-  return order;
+  const size_t outer = order.empty() ? 0 : order[0], inner = 1 - outer;
+  const bool uses_inner = std::find(order.begin(), order.end(), inner) != order.end();
+  return {outer, windows_[outer].count(), uses_inner ? windows_[inner].count() : 1};
+}
+
+absl::StatusOr<size_t> EncodedInput::WindowCount() const {
+  const Loops loops = WindowLoops();
+  constexpr size_t kMost = std::numeric_limits<int32_t>::max();
+  if (loops.outer_count >= kMost / loops.inner_count) {
+    return absl::ResourceExhaustedError("more than 2^31 windows");
+  }
+  return loops.outer_count * loops.inner_count;
 }
 
 std::vector<TextPart> EncodedInput::Parts(size_t window) const {
-  const std::vector<size_t> order = Order();
-  const size_t outer = order.empty() ? 0 : order[0], inner = 1 - outer;
-  const bool uses_inner = std::find(order.begin(), order.end(), inner) != order.end();
-  const size_t outer_count = windows_[outer].count(), inner_count = uses_inner ? windows_[inner].count() : 1;
+  const auto [outer, outer_count, inner_count] = WindowLoops();
+  const size_t inner = 1 - outer;
   size_t at[2] = {};
   if (window > 0) {
     const size_t later = window - 1, in_loops = (outer_count - 1) * inner_count;
@@ -85,20 +117,17 @@ std::vector<TextPart> EncodedInput::Parts(size_t window) const {
   return parts;
 }
 
-absl::StatusOr<const TextTokens*> EncodedInput::Tokens(size_t sequence) {
-  std::optional<TextTokens>& known = tokens_[sequence];
-  if (known) return &*known;
-  const absl::StatusOr<Explanation> explained = internal::Explain(tokenizer(), TextAt(sequence), Alone());
-  if (!explained.ok())
-    return cli::ExplainedEncodeError(explained.status(), tokenizer(), {TextAt(sequence)}, Alone());
-  TextTokens tokens;
-  uint32_t words = 0;
+absl::Status EncodedInput::AddTokens(std::string_view text, uint32_t& words, TextTokens& tokens) const {
+  const absl::StatusOr<Explanation> explained = internal::Explain(tokenizer(), text, Alone());
+  if (!explained.ok()) return cli::ExplainedEncodeError(explained.status(), tokenizer(), {text}, Alone());
+  const size_t before = tokens.words.size();
+  const uint32_t first_word = words;
   size_t pre_token = 0, piece = 0;
   for (size_t i = 0; i < explained->segments.size(); ++i) {
     const Explanation::Segment& segment = explained->segments[i];
     if (segment.added_token >= 0) {
       tokens.words.push_back(words++);
-      tokens.surfaces.emplace_back(TextAt(sequence).substr(segment.begin, segment.end - segment.begin));
+      tokens.surfaces.emplace_back(text.substr(segment.begin, segment.end - segment.begin));
     }
     for (; pre_token < explained->pre_tokens.size() && explained->pre_tokens[pre_token].segment == i;
          ++pre_token, ++words) {
@@ -110,9 +139,24 @@ absl::StatusOr<const TextTokens*> EncodedInput::Tokens(size_t sequence) {
       }
     }
   }
-  if (tokens.words.size() != explained->tokens.ids.size()) {
+  if (tokens.words.size() - before != explained->tokens.ids.size()) {
     return absl::UnimplementedError(
         "the words of this text and the strings of its tokens are not known: the model is SentencePiece's");
+  }
+  if (is_cut_) {
+    words = first_word + 1;
+    std::fill(tokens.words.begin() + static_cast<std::ptrdiff_t>(before), tokens.words.end(), first_word);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const TextTokens*> EncodedInput::Tokens(size_t sequence) {
+  std::optional<TextTokens>& known = tokens_[sequence];
+  if (known) return &*known;
+  TextTokens tokens;
+  uint32_t words = 0;
+  for (const std::string_view part : PartsOf(sequence)) {
+    if (const absl::Status added = AddTokens(part, words, tokens); !added.ok()) return added;
   }
   known = std::move(tokens);
   return &*known;

@@ -41,8 +41,9 @@ class InCodePoints {
     Text& text = texts_[sequence];
     if (!text.is_set) {
       text.is_set = true;
-      text.ascii = IsAscii(input_.TextAt(sequence));
-      if (!text.ascii) text.offsets.SetText(input_.TextAt(sequence));
+      const std::string_view whole = input_.PartsOf(sequence)[0];
+      text.ascii = IsAscii(whole);
+      if (!text.ascii) text.offsets.SetText(whole);
     }
     if (text.ascii) return;
     for (size_t i = begin; i < end; ++i) offsets[i] = text.offsets.FromBytes(offsets[i]);
@@ -62,6 +63,7 @@ class InCodePoints {
 absl::StatusOr<std::shared_ptr<EncodedRow>> EncodedRow::Make(cli::TextEncoder& encoder,
                                                              std::shared_ptr<EncodedInput> input,
                                                              const Settings& settings) {
+  if (input->is_cut()) return MakeOfWords(encoder, std::move(input), settings);
   const bool windows = settings.overflow && input->options().truncate != Truncate::kNever;
   absl::StatusOr<trellis::Encoding> rows = windows ? encoder.EncodeWindows(input->input(), input->options())
                                                    : encoder.Encode(input->input(), input->options());
@@ -90,8 +92,12 @@ absl::StatusOr<std::shared_ptr<EncodedRow>> EncodedRow::Make(cli::TextEncoder& e
     InCodePoints converter(*input);
     for (const auto& row : made) converter.Convert(row->window_, row->row_.offsets);
   }
-  std::shared_ptr<EncodedRow> first = std::move(made.front());
-  first->overflow_.assign(std::make_move_iterator(made.begin() + 1), std::make_move_iterator(made.end()));
+  return WithOverflow(std::move(made));
+}
+
+std::shared_ptr<EncodedRow> EncodedRow::WithOverflow(std::vector<std::shared_ptr<EncodedRow>> rows) {
+  std::shared_ptr<EncodedRow> first = std::move(rows.front());
+  first->overflow_.assign(std::make_move_iterator(rows.begin() + 1), std::make_move_iterator(rows.end()));
   return first;
 }
 

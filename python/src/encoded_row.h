@@ -29,6 +29,10 @@ class EncodedRow {
   static absl::StatusOr<std::shared_ptr<EncodedRow>> Make(cli::TextEncoder& encoder,
                                                           std::shared_ptr<EncodedInput> input,
                                                           const Settings& settings);
+  // The same of texts that are cut into words.
+  static absl::StatusOr<std::shared_ptr<EncodedRow>> MakeOfWords(cli::TextEncoder& encoder,
+                                                                 std::shared_ptr<EncodedInput> input,
+                                                                 const Settings& settings);
   // This row and its overflow.
   void PadTo(size_t length, const Padding& padding);
 
@@ -45,6 +49,8 @@ class EncodedRow {
   std::optional<uint32_t> WordOf(size_t token);
 
  private:
+  // The first of `rows`, with the others as its overflow.
+  static std::shared_ptr<EncodedRow> WithOverflow(std::vector<std::shared_ptr<EncodedRow>> rows);
   const TextPart* PartOf(size_t token);
 
   EncodedText row_;

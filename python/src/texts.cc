@@ -37,6 +37,28 @@ nb::str StrOf(std::string_view utf8) {
   return nb::steal<nb::str>(text);
 }
 
+size_t CutText::bytes() const {
+  size_t bytes = 0;
+  for (const std::string_view word : words) bytes += word.size();
+  return bytes;
+}
+
+bool IsListOrTuple(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
+
+CutText CutTextOf(nb::handle words, const std::string& place) {
+  if (!IsListOrTuple(words)) {
+    throw nb::type_error((place + ": " + TypeName(words) + ", expected a list of words").c_str());
+  }
+  // A tuple of our own: a list may change while other threads run.
+  PyObject* const own = PySequence_Tuple(words.ptr());
+  if (own == nullptr) throw nb::python_error();
+  CutText text{{}, nb::steal(own)};
+  for (nb::handle word : text.holder) {
+    text.words.push_back(TextOf(word, place + "[" + std::to_string(text.words.size()) + "]"));
+  }
+  return text;
+}
+
 Texts::Texts(nb::handle sequence, const char* name) {
   if (PyUnicode_Check(sequence.ptr()) || PyBytes_Check(sequence.ptr())) {
     throw nb::type_error(
@@ -48,7 +70,7 @@ Texts::Texts(nb::handle sequence, const char* name) {
 
 void Texts::Add(nb::handle element, const std::string& place) {
   nb::object text = nb::borrow(element), pair = nb::none();
-  if (PyTuple_Check(element.ptr()) || PyList_Check(element.ptr())) {
+  if (IsListOrTuple(element)) {
     if (nb::len(element) != 2) {
       throw nb::value_error(
           (place + ": " + std::to_string(nb::len(element)) + " elements, expected a pair of texts").c_str());

@@ -20,6 +20,18 @@ std::string_view TextOf(nanobind::handle text, const std::string& place);
 // A str of ours; what is no UTF-8 becomes U+FFFD.
 nanobind::str StrOf(std::string_view utf8);
 
+// A text that is cut into words already, and what holds their bytes.
+struct CutText {
+  std::vector<std::string_view> words;
+  nanobind::object holder;
+
+  size_t bytes() const;
+};
+
+// A list or tuple of words, as TextOf.
+bool IsListOrTuple(nanobind::handle object);
+CutText CutTextOf(nanobind::handle words, const std::string& place);
+
 // A batch: each element a text, or a tuple or list of two. Holds all of the objects, so that the views stay
 // while other threads run, whatever becomes of the list.
 class Texts {

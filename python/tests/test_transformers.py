@@ -57,6 +57,17 @@ def test_offsets_and_windows(both):
     assert got.char_to_token(0, 7) == want.char_to_token(0, 7)
 
 
+def test_words(both):
+    theirs, mine = both
+    words, others = ["Hello,", "world!", "Zürich"], ["a", "b", "c d"]
+    for options in ({}, {"truncation": True, "max_length": 6}, {"add_special_tokens": False}):
+        options = options | {"is_split_into_words": True}
+        same(mine(words, **options), theirs(words, **options))
+        same(mine(words, others, **options), theirs(words, others, **options))
+        same(mine([words, others], padding=True, **options), theirs([words, others], padding=True, **options))
+        assert mine([words, others], **options).word_ids(0) == theirs([words, others], **options).word_ids(0)
+
+
 @pytest.mark.parametrize("kind", ["np", "pt"])
 def test_tensors(both, kind):
     pytest.importorskip({"np": "numpy", "pt": "torch"}[kind])

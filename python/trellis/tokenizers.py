@@ -76,18 +76,16 @@ class Tokenizer:
     # --- encoding ---
 
     def _options(self, is_pretokenized: bool, add_special_tokens: bool) -> dict:
-        if is_pretokenized:
-            raise ValueError("is_pretokenized: True, expected False: words that are cut already are not supported")
         options = {"add_special_tokens": add_special_tokens, "encode_special_tokens": self.encode_special_tokens,
-                   "padding": self._padding}
+                   "padding": self._padding, "is_pretokenized": is_pretokenized}
         if self._truncation is not None:
             options |= {"max_length": self._truncation["max_length"], "truncation": self._truncation["strategy"],
                         "truncation_side": self._truncation["direction"], "stride": self._truncation["stride"],
                         "overflow": True, "cut_nothing": True}
         return options
 
-    def encode(self, sequence: str, pair: str | None = None, is_pretokenized: bool = False,
-               add_special_tokens: bool = True) -> Encoding:
+    def encode(self, sequence: str | list[str] | tuple[str, ...], pair: str | list[str] | tuple[str, ...] | None = None,
+               is_pretokenized: bool = False, add_special_tokens: bool = True) -> Encoding:
         return self._native.encode(sequence, pair, **self._options(is_pretokenized, add_special_tokens))
 
     def encode_batch(self, input: collections.abc.Iterable, is_pretokenized: bool = False,

@@ -73,15 +73,20 @@ class Tokenizer:
 
     def __call__(self, text, text_pair=None, *, add_special_tokens: bool = True, padding: bool | str = False,
                  truncation: bool | str | None = None, max_length: int | None = None, stride: int = 0,
-                 pad_to_multiple_of: int | None = None, padding_side: str | None = None, return_tensors: str | None = None,
+                 is_split_into_words: bool = False, pad_to_multiple_of: int | None = None, padding_side: str | None = None, return_tensors: str | None = None,
                  return_token_type_ids: bool | None = None, return_attention_mask: bool | None = None,
                  return_overflowing_tokens: bool = False, return_special_tokens_mask: bool = False,
                  return_offsets_mapping: bool = False, return_length: bool = False) -> transformers.BatchEncoding:
-        """One text, or a list of them, or of pairs as tuples; text_pair: the second text of each."""
+        """One text, or a list of them, or of pairs as tuples; text_pair: the second text of each.
+
+        is_split_into_words: a text is a list of words.
+        """
         single = isinstance(text, (str, bytes))
-        texts = self._inputs(text, text_pair)
+        if is_split_into_words:
+            single = not text or isinstance(text[0], (str, bytes))
+        texts = self._inputs(text, text_pair, single)
         limit = self.model_max_length if max_length is None else max_length
-        options: dict[str, Any] = {"add_special_tokens": add_special_tokens}
+        options: dict[str, Any] = {"add_special_tokens": add_special_tokens, "is_pretokenized": is_split_into_words}
         # A max_length alone cuts; transformers warns there.
         if truncation is None:
             truncation = max_length is not None and padding is False
@@ -112,8 +117,8 @@ class Tokenizer:
             columns = {name: rows[0] if isinstance(rows[0], list) else rows for name, rows in columns.items()}
         return transformers.BatchEncoding(columns, encodings, tensor_type=return_tensors)
 
-    def _inputs(self, text, text_pair) -> list:
-        if isinstance(text, (str, bytes)):
+    def _inputs(self, text, text_pair, single: bool) -> list:
+        if single:
             return [text if text_pair is None else (text, text_pair)]
         if text_pair is None:
             return list(text)
