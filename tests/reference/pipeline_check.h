@@ -48,8 +48,12 @@ class PipelineCheck {
       if (!(Encode(fast_, text, options, scratch, fault) == want)) fault += again;
     }
     std::vector<char> room(plain_.DecodedBytes(want.ids));
-    const auto decoded = plain_.Decode(want.ids, {.skip_special_tokens = shield, .clean_up = shield}, room);
+    const DecodeOptions decoding{.skip_special_tokens = shield, .clean_up = shield};
+    const auto decoded = plain_.Decode(want.ids, decoding, room);
     if (absl::IsResourceExhausted(decoded.status())) fault += "DecodedBytes are too few; ";
+    std::vector<char> other_room(room.size());
+    const auto other = compiled_.Decode(want.ids, decoding, other_room);
+    if (other.status() != decoded.status() || (other.ok() && *other != *decoded)) fault += "compiled decoding differs; ";
     return fault;
   }
 
