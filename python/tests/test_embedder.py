@@ -111,6 +111,7 @@ def test_prompts(bert):
     assert (bert.encode_query(["who was it"])[0] == want).all()
     assert (bert.encode_query("who was it", "passage") == bert.encode("passage: who was it")).all()
     assert (bert.encode_document("who was it", batch_size=1) == bert.encode("who was it")).all()
+    assert (bert.encode_document("who was it", "passage") == bert.encode("passage: who was it")).all()
     with pytest.raises(ValueError, match=r"prompt_name: 'nowhere', expected one of \['document', 'passage', 'query'\]"):
         bert.encode("a", "nowhere")
 
@@ -125,7 +126,9 @@ def test_a_default_prompt(tmp_path, bert):
         {"prompts": {"q": "query: "}, "default_prompt_name": "q", "similarity_fn_name": "dot", "truncate_dim": 7}))
     embedder = Embedder(folder, dtype="f32", threads=1)
     assert embedder.similarity_fn_name == "dot" and embedder.get_sentence_embedding_dimension() == 7
+    assert embedder.default_prompt_name == "q" and embedder.prompts == {"q": "query: ", "query": "", "document": ""}
     assert (embedder.encode("a b") == bert.encode("query: a b")[:7]).all()
+    assert (embedder.encode_query("a b") == bert.encode("a b")[:7]).all()  # whose prompt is empty: the default is for encode
     assert (embedder.encode("a b", prompt="", truncate_dim=9) == bert.encode("a b")[:9]).all()
 
 
@@ -191,8 +194,11 @@ def test_what_cannot_be(tmp_path, bert, reranker):
             bert.encode("a", truncate_dim=dimensions)
     with pytest.raises(ValueError, match='pooling: "max", expected model, mean, cls or last'):
         bert.encode("a", pooling="max")
-    with pytest.raises(ValueError, match="batch_size: 0, expected at least 1"):
-        bert.encode("a", batch_size=0)
+    for batch_size in (0, -1):
+        with pytest.raises(ValueError, match=f"batch_size: {batch_size}, expected at least 1"):
+            bert.encode("a", batch_size=batch_size)
+    with pytest.raises(ValueError, match="max_length: -1, expected at least 0"):
+        bert.encode("a", max_length=-1)
     with pytest.raises(ValueError, match=r"texts\[1\]: a lone surrogate at character 2, expected Unicode text"):
         bert.encode(["a", "ab\ud800"])
     with pytest.raises(ValueError, match="prompt: a lone surrogate at character 0"):

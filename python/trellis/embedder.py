@@ -83,7 +83,8 @@ class Embedder:
 
     @property
     def prompts(self) -> dict[str, str]:
-        return self._model.prompts
+        """By name: the folder's; "query" and "document" are empty where it has none, as in sentence-transformers."""
+        return {"query": "", "document": ""} | self._model.prompts
 
     @property
     def default_prompt_name(self) -> str | None:
@@ -123,13 +124,12 @@ class Embedder:
         return result[0] if single else result
 
     def encode_query(self, sentences, prompt_name: str | None = None, prompt: str | None = None, *args, **options) -> Any:
-        """encode, with the folder's prompt "query" unless another is asked for."""
-        return self.encode(sentences, self._first_of(prompt_name, prompt, "query"), prompt, *args, **options)
+        """encode, with the prompt "query" unless another is asked for."""
+        return self.encode(sentences, "query" if prompt_name is None else prompt_name, prompt, *args, **options)
 
     def encode_document(self, sentences, prompt_name: str | None = None, prompt: str | None = None, *args, **options) -> Any:
-        """encode, with the folder's prompt "document", "passage" or "corpus" unless another is asked for."""
-        return self.encode(sentences, self._first_of(prompt_name, prompt, "document", "passage", "corpus"), prompt, *args,
-                           **options)
+        """encode, with the prompt "document" unless another is asked for: "passage" is asked for by name."""
+        return self.encode(sentences, "document" if prompt_name is None else prompt_name, prompt, *args, **options)
 
     def similarity(self, embeddings1, embeddings2) -> numpy.ndarray:
         """How alike each of the one is to each of the other, float32; distances are negative."""
@@ -179,11 +179,6 @@ class Embedder:
         if name not in self.prompts:
             raise ValueError(f"prompt_name: {name!r}, expected one of {sorted(self.prompts)}")
         return self.prompts[name]
-
-    def _first_of(self, asked: str | None, prompt: str | None, *names: str) -> str | None:
-        if asked is not None or prompt is not None:
-            return asked
-        return next((name for name in names if name in self.prompts), None)
 
 
 def _open(folder: str, dtype: str, threads: int, similarity_fn_name: str) -> Embedder:

@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -62,6 +63,13 @@ void CheckThatPairs(const Texts& texts, bool pairs) {
   }
 }
 
+void CheckAtLeast(int64_t least, const std::optional<int64_t>& value, const char* name) {
+  if (!value || *value >= least) return;
+  throw nb::value_error(
+      (std::string(name) + ": " + std::to_string(*value) + ", expected at least " + std::to_string(least))
+          .c_str());
+}
+
 // What a command line says of it in one word: (folder, dtype, threads).
 nb::tuple ParseOptions(const std::string& spec) {
   const CpuEngineOptions options = ValueOrRaise(engine::ParseCpuEngineOptions(spec));
@@ -88,8 +96,8 @@ class PyModel {
   bool Has(Task task) const { return model_->limits().tasks[static_cast<size_t>(task)]; }
 
   Array2<float> Embed(nb::handle texts, nb::handle prompt, const std::string& pooling, bool normalize,
-                      std::optional<int32_t> dimensions, std::optional<size_t> max_length,
-                      std::optional<size_t> batch_size, nb::object progress) {
+                      std::optional<int32_t> dimensions, std::optional<int64_t> max_length,
+                      std::optional<int64_t> batch_size, nb::object progress) {
     if (!Has(Task::kEmbed)) {
       throw nb::value_error((options_.folder + ": a classifier, expected a model that embeds").c_str());
     }
@@ -111,7 +119,7 @@ class PyModel {
   }
 
   // The model's own numbers for pairs, one a label.
-  Array2<float> Logits(nb::handle pairs, std::optional<size_t> max_length, std::optional<size_t> batch_size,
+  Array2<float> Logits(nb::handle pairs, std::optional<int64_t> max_length, std::optional<int64_t> batch_size,
                        nb::object progress) {
     if (!Has(Task::kClassify)) {
       throw nb::value_error((options_.folder + ": no classifier, expected a reranker").c_str());
@@ -149,17 +157,19 @@ class PyModel {
     if (!model_->HasItsThreads()) (void)model_.release();
   }
 
-  Array2<float> Compute(const Texts& texts, EngineRequest& request, std::optional<size_t> max_length,
-                        std::optional<size_t> batch_size, const nb::object& progress) {
-    if (batch_size == 0) throw nb::value_error("batch_size: 0, expected at least 1");
+  Array2<float> Compute(const Texts& texts, EngineRequest& request, std::optional<int64_t> max_length,
+                        std::optional<int64_t> batch_size, const nb::object& progress) {
+    CheckAtLeast(1, batch_size, "batch_size");
+    CheckAtLeast(0, max_length, "max_length");
     EngineModel& model = ModelHere();
-    const auto limit = static_cast<size_t>(model.folder().max_tokens);
+    const int64_t limit = model.folder().max_tokens;
     request.inputs = texts.inputs();
-    request.max_length = std::min(max_length.value_or(limit), limit);
+    request.max_length = static_cast<size_t>(std::min(max_length.value_or(limit), limit));
     const size_t rows = texts.inputs().size();
     auto values = std::make_unique_for_overwrite<float[]>(rows * request.columns);
     for (size_t begin = 0; begin < rows;) {
-      const size_t end = batch_size ? std::min(rows, begin + *batch_size) : FullBatch(request, begin);
+      const size_t end = batch_size ? begin + std::min(rows - begin, static_cast<size_t>(*batch_size))
+                                    : FullBatch(request, begin);
       float* const out = values.get() + begin * request.columns;
       const auto compute = [&] {
         const nb::gil_scoped_release released;
