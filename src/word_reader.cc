@@ -63,8 +63,9 @@ WordPath::Reading WordPath::ReadSymbols(std::string_view source, uint32_t begin,
         if (replacement.count == 0 && previous_grew) return Reading::kStrange;
         cuts |= replacement.count == 0;
         for (uint32_t i = 0; i < replacement.count; ++i) {
-          cuts |= replacement_symbols_[replacement.begin + i] == kBlankSymbol;
-          symbols[n] = replacement_symbols_[replacement.begin + i];
+          const Symbol symbol = replacement_symbols_[replacement.begin + i];
+          cuts |= symbol == kBlankSymbol || symbol == marker_;
+          symbols[n] = symbol;
           positions[n++] = at;
         }
         previous_replaced = true;
