@@ -11,7 +11,7 @@ from trellis.bulk.gateway import Gateway
 from trellis.bulk.vectors import GatewayVectors
 
 VECTOR = pa.field("vector", pa.list_(pa.float32()))
-ROWS = 256  # in one call of the Embedder, which computes them by length
+ROWS = 256  # in one call of the Embedder
 
 
 class Embed:
