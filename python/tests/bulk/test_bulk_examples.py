@@ -16,7 +16,7 @@ def test_example(engine, package, tmp_path, tokenizer):
     write_parquet(tmp_path / "in" / "a.parquet", {"text": texts + [None], "place": list(range(201))})
     example = ROOT / "tools" / "examples" / f"tokenize_with_{engine}.py"
     done = subprocess.run([sys.executable, example, MODEL, tmp_path / "in", tmp_path / "out"], capture_output=True, text=True,
-                          env={**os.environ, "PYSPARK_PYTHON": sys.executable}, timeout=300)
+                          env={**os.environ, "PYSPARK_PYTHON": sys.executable}, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = sorted(table_of(tmp_path / "out").to_pylist(), key=lambda row: row["place"])
     special = [tokenizer.token_to_id("<s>"), tokenizer.token_to_id("</s>")]

@@ -43,6 +43,15 @@ def test_a_data_frame(spark, compiled):
     assert [row["count"] for row in counts] == [None if ids is None else len(ids) for ids in want]
 
 
+def test_a_function_of_a_column(spark, compiled):
+    some = SINGLE[:100]
+    df = spark.createDataFrame(list(enumerate([case.row["text"] for case in some] + [None])), "id int, body string")
+    df.createOrReplaceTempView("texts")
+    for result, want in (("ids", [case.row["ids"] for case in some]), ("count", [len(case.row["ids"]) for case in some])):
+        spark.udf.register("tokens", trellis.spark.tokenizer_udf(compiled, result=result, add_special_tokens=False))
+        assert [row.got for row in in_order(spark.sql("SELECT id, tokens(body) AS got FROM texts"))] == [*want, None]
+
+
 def test_a_data_frame_of_pairs(spark, compiled):
     df = spark.createDataFrame([(i, *case.texts) for i, case in enumerate(PAIRS)], "id int, a string, b string")
     rows = in_order(trellis.spark.tokenize(df, compiled, column="a", pair="b"))

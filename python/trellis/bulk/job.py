@@ -99,7 +99,7 @@ def run(task: str, input, output: str | os.PathLike, engine: typing.Callable[[Jo
         manifest.agree(output, manifest.describe(_what(job, made, part_bytes), files))
         removed = parts.remove_leftovers(output)
         if removed and show_progress:
-            print(f"trellis: {removed} unfinished parts of a run before removed", file=sys.stderr)
+            print(f"trellis: removed {removed} unfinished parts of a run before", file=sys.stderr)
         waiting = job.waiting()
         with progress.Progress(job.output, [split.part for split in job.splits], show_progress) as shown:
             if waiting:

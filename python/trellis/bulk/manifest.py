@@ -42,7 +42,7 @@ def agree(folder: str | os.PathLike, wanted: dict[str, typing.Any]) -> None:
     """Writes it, or compares it with the one that is there: ValueError names what differs."""
     path = pathlib.Path(folder) / NAME
     if not path.exists():
-        others = [one.name for one in sorted(path.parent.iterdir()) if one.name != LOCK]
+        others = [one.name for one in sorted(path.parent.iterdir()) if not one.name.startswith(".")]
         if others:
             raise ValueError(f"output: {path.parent} has {others[0]} and no {NAME}, expected an empty folder, or one to go on "
                              "with")

@@ -8,7 +8,8 @@
 Needs pyspark.
 """
 from trellis.bulk import Embed, GatewayError, JobError, Report, Tokenize
-from trellis.spark.frames import embed, tokenize
+from trellis.spark.frames import embed, tokenize, tokenizer_udf
 from trellis.spark.jobs import embed_files, tokenize_files
 
-__all__ = ["Embed", "GatewayError", "JobError", "Report", "Tokenize", "embed", "embed_files", "tokenize", "tokenize_files"]
+__all__ = ["Embed", "GatewayError", "JobError", "Report", "Tokenize", "embed", "embed_files", "tokenize", "tokenize_files",
+           "tokenizer_udf"]

@@ -25,6 +25,22 @@ def tokenize(df: DataFrame, model: str | os.PathLike, *, column: str = "text", r
     return _with(df, "tokenize", result, {"model": os.path.abspath(model), "column": column, "result": result, **options})
 
 
+def tokenizer_udf(model: str | os.PathLike, *, result: str = tokenizing.IDS, **options: typing.Any):
+    """A function of one column, for select, withColumn and SQL (spark.udf.register): null where a row has no text; options as
+    Tokenize has them."""
+    if result not in tokenizing.FIELDS:
+        raise ValueError(f"result: {result!r}, expected one of {list(tokenizing.FIELDS)}")
+    from pyspark.sql.functions import arrow_udf  # since Spark 4.1
+    options = {"model": os.path.abspath(model), "result": result, **options}
+
+    @arrow_udf(RESULTS[result])
+    def tokenize_column(texts: pa.Array) -> pa.Array:
+        values = job.operation("tokenize", options).compute(texts).values
+        return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+    return tokenize_column
+
+
 def embed(df: DataFrame, model: str | os.PathLike | None = None, *, column: str = "text", **options: typing.Any) -> DataFrame:
     """The DataFrame with `vector` (array<float>), and with `error`; options as Embed has them, `gateway` among them."""
     folder = None if model is None else os.path.abspath(model)
