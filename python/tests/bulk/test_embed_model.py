@@ -55,7 +55,7 @@ def gateway(port=0):
         process.wait()
 
 
-def test_in_this_process():
+def test_in_this_process(tmp_path):
     try:
         trellis.Embedder
     except (AttributeError, ImportError) as error:
@@ -64,6 +64,14 @@ def test_in_this_process():
     embedded = bulk.Embed(FOLDER, dtype="f32")(table)
     assert embedded["vector"].to_pylist()[-1] is None and embedded["error"].to_pylist()[-1] == "no text"
     assert_near(embedded["vector"].to_pylist()[:-1], REFERENCE)
+    write_lines(tmp_path / "a.jsonl", [{"text": row["text"]} for row in REFERENCE])
+    report = bulk.embed(tmp_path / "a.jsonl", tmp_path / "out", model=FOLDER, dtype="f32", part_bytes=10, show_progress=False)
+    assert_near([row["vector"] for row in rows_of(tmp_path / "out")], REFERENCE)
+    assert report.parts == len(REFERENCE) and report.tokens is None
+    with pytest.raises(ValueError, match='options.dtype was "f32", is "bf16"'):
+        bulk.embed(tmp_path / "a.jsonl", tmp_path / "out", model=FOLDER, dtype="bf16", part_bytes=10, show_progress=False)
+    with pytest.raises(ValueError, match="prompt_name"):
+        bulk.Embed(FOLDER, prompt_name="nowhere")
 
 
 def test_a_row_that_the_embedder_refuses(monkeypatch):
