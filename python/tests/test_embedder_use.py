@@ -46,13 +46,15 @@ def test_others_run_meanwhile(bert):
 
 def test_interrupted(bert):
     """Ctrl-C is heard between batches, and what is interrupted can be used on."""
-    with pytest.raises(KeyboardInterrupt):
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-        try:
+    # By another signal: SIGINT may be ignored, or be somebody else's, where tests run.
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
             bert.encode(["water " * 40] * 200000)
-        finally:
-            signal.signal(signal.SIGALRM, before)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
     assert bert.encode(TEXTS).shape[0] == 4
 
 
