@@ -30,7 +30,16 @@ WANT = [vector_of(text) for text in TEXTS]
 
 
 def test_each_text_has_its_vector():
-    fake = FakeGateway({"model_id": "fake", "max_client_batch_size": 10, "max_batch_tokens": 100000, "max_input_length": 64})
+    another = threading.Event()
+
+    def wait_for_another(number, texts):
+        if number == 1:
+            another.wait(60)
+        elif number == 2:
+            another.set()
+
+    fake = FakeGateway({"model_id": "fake", "max_client_batch_size": 10, "max_batch_tokens": 100000, "max_input_length": 64},
+                       wait_for_another)
     with fake.running() as url:
         table = embed(url, api_key="secret", headers={"X-Team": "search"}, prompt_name="query")
     assert vectors(table) == WANT and table["error"].null_count == len(TEXTS)
