@@ -67,7 +67,7 @@ def test_in_this_process(tmp_path):
     write_lines(tmp_path / "a.jsonl", [{"text": row["text"]} for row in REFERENCE])
     report = bulk.embed(tmp_path / "a.jsonl", tmp_path / "out", model=FOLDER, dtype="f32", part_bytes=10, show_progress=False)
     assert_near([row["vector"] for row in rows_of(tmp_path / "out")], REFERENCE)
-    assert report.parts == len(REFERENCE) and report.tokens is None
+    assert report.parts > 1 and report.tokens is None
     with pytest.raises(ValueError, match='options.dtype was "f32", is "bf16"'):
         bulk.embed(tmp_path / "a.jsonl", tmp_path / "out", model=FOLDER, dtype="bf16", part_bytes=10, show_progress=False)
     with pytest.raises(ValueError, match="prompt_name"):

@@ -74,6 +74,16 @@ def test_each_row_is_in_one_split(tmp_path, part_bytes, group):
     assert len(splits) == (2 if part_bytes == 1 << 20 else len(splits)) and (part_bytes > 1 or len(splits) == 103)
 
 
+def test_a_split_of_many_batches(tmp_path):
+    write_parquet(tmp_path / "a.parquet", {"text": [str(i) for i in range(20000)]}, row_group_size=15000)
+    for part_bytes in (1 << 20, 50000):
+        splits = plan_splits(find_inputs(tmp_path / "a.parquet"), part_bytes)
+        rows = [rows for split in splits for rows in parquet_rows.read_parquet(split, Columns("text"))]
+        assert len(rows) > len(splits)
+        assert [place for one in rows for place in one.places.to_pylist()] == list(range(20000))
+        assert [text for one in rows for text in one.text.to_pylist()] == [str(i) for i in range(20000)]
+
+
 def test_parquet_files_must_agree(tmp_path):
     write_parquet(tmp_path / "a.parquet", {"text": ["a"], "id": [1]})
     write_parquet(tmp_path / "b.parquet", {"text": ["a"], "id": ["1"]})

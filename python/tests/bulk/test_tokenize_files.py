@@ -118,6 +118,10 @@ def test_it_goes_on_where_it_was(tmp_path, folder, compiled, monkeypatch):
     def dies(work, indices):
         for index in indices[:4]:
             job.write_part(work, index)
+        # As an engine asks that has lost sight of a worker.
+        before = (tmp_path / "out" / "part-000000.parquet").stat()
+        job.write_part(work, 0)
+        assert (tmp_path / "out" / "part-000000.parquet").stat() == before
         # As a killed worker leaves it.
         (tmp_path / "out" / ".part-000004.parquet.host-1-ab.tmp").write_bytes(b"half")
         raise KeyboardInterrupt
