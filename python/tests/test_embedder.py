@@ -2,6 +2,7 @@
 (reference.json), and those of the demo model where TRELLIS_CASES says."""
 import base64
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -130,6 +131,22 @@ def test_a_default_prompt(tmp_path, bert):
     assert (embedder.encode("a b") == bert.encode("query: a b")[:7]).all()
     assert (embedder.encode_query("a b") == bert.encode("a b")[:7]).all()  # whose prompt is empty: the default is for encode
     assert (embedder.encode("a b", prompt="", truncate_dim=9) == bert.encode("a b")[:9]).all()
+    embedder.truncate_dim = 5
+    assert pickle.loads(pickle.dumps(embedder)).encode("a b").shape == (5,)
+
+
+@pytest.mark.parametrize("config, said", [({"similarity_fn_name": ["x"]}, "similarity_fn_name: .'x'., expected one of"),
+                                          ({"truncate_dim": "8"}, "config_sentence_transformers.json: truncate_dim: '8'"),
+                                          ({"truncate_dim": -4}, "config_sentence_transformers.json: truncate_dim: -4")])
+def test_a_wrong_config(tmp_path, config, said):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for file in (MODELS / "tiny-bert").iterdir():
+        if file.name != "config_sentence_transformers.json":
+            (folder / file.name).symlink_to(file)
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=said):
+        Embedder(folder, dtype="f32", threads=1)
 
 
 def test_similarity(bert):
@@ -143,6 +160,10 @@ def test_similarity(bert):
         bert.similarity(one, np.zeros((1, 3)))
     with pytest.raises(ValueError, match="similarity_fn_name: 'l2', expected one of cosine, dot"):
         tiny(similarity_fn_name="l2")
+    assert bert.similarity([], []).shape == (0, 0) and bert.similarity([], one).shape == (0, 2)
+    for wrong in (None, np.zeros((2, 2, 2))):
+        with pytest.raises(ValueError, match="embeddings1: .*, expected a vector or a list of them"):
+            bert.similarity(wrong, one)
 
 
 def test_scores_are_the_references(reranker):

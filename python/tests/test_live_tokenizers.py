@@ -1,4 +1,5 @@
 """trellis.tokenizers beside the wheel itself: the same program, asked the same."""
+import pathlib
 import random
 
 import pytest
@@ -141,3 +142,30 @@ def test_every_pipeline_with_pairs_and_words():
 def test_what_is_not_there_says_so(both):
     _, mine = both
     assert not hasattr(mine, "train")
+
+
+def outcome(call):
+    """What it gives, or what kind of exception."""
+    try:
+        return call()
+    except Exception as error:
+        return type(error)
+
+
+def test_settings_are_refused_when_they_are_made():
+    path = str(GOLDEN.parent.parent / "models" / "multilingual-e5-small" / "tokenizer.json")
+    if not pathlib.Path(path).exists():
+        pytest.skip("no demo model: tools/fetch_model")
+    want, got = tokenizers.Tokenizer.from_file(path), ours.Tokenizer.from_file(path)
+    for given, options in [((-1,), {}), (("5",), {}), ((5.0,), {}), ((2**64,), {}), ((0,), {}), ((True,), {}),
+                           ((5,), {"stride": 2}), ((5,), {"stride": 3}), ((5,), {"stride": 10}), ((2,), {"stride": 1}),
+                           ((5,), {"stride": -1}), ((5,), {"strategy": "x"}), ((5,), {"direction": "x"})]:
+        assert outcome(lambda: got.enable_truncation(*given, **options)) == outcome(
+            lambda: want.enable_truncation(*given, **options)), (given, options)
+    for options in ({"pad_id": -1}, {"pad_id": 2**32}, {"pad_type_id": -1}, {"length": -1}, {"length": "3"},
+                    {"pad_to_multiple_of": -1}, {"pad_to_multiple_of": 0}, {"direction": "x"}):
+        assert outcome(lambda: got.enable_padding(**options)) == outcome(lambda: want.enable_padding(**options)), options
+    for tokens in ("abc", [5], None, ["<new>", "<s>"], ["<new>"], ["<two>", "<two>"], [""], ["hello", "\u2581the"], ["\u2581the"]):
+        assert outcome(lambda: got.add_tokens(tokens)) == outcome(lambda: want.add_tokens(tokens)), tokens
+    for tokens in (["<zz>"], ["<zz>"], ["<new>"], ["<new>"]):
+        assert outcome(lambda: got.add_special_tokens(tokens)) == outcome(lambda: want.add_special_tokens(tokens)), tokens

@@ -55,12 +55,15 @@ class Embedder:
         config = pathlib.Path(self._folder, "config_sentence_transformers.json")
         told = json.loads(config.read_text(encoding="utf-8")) if config.exists() else {}  # the engine has seen that it is JSON
         self.similarity_fn_name: str = similarity_fn_name or told.get("similarity_fn_name") or "cosine"
-        if self.similarity_fn_name not in _SIMILARITIES:
-            raise ValueError(f"similarity_fn_name: {self.similarity_fn_name!r}, expected one of {', '.join(_SIMILARITIES)}")
+        if not isinstance(self.similarity_fn_name, str) or self.similarity_fn_name not in _SIMILARITIES:
+            raise ValueError(f"{self._folder}: similarity_fn_name: {self.similarity_fn_name!r}, expected one of "
+                             f"{', '.join(_SIMILARITIES)}")
         self.truncate_dim: int | None = told.get("truncate_dim")
+        if self.truncate_dim is not None and (type(self.truncate_dim) is not int or self.truncate_dim < 1):
+            raise ValueError(f"{config}: truncate_dim: {self.truncate_dim!r}, expected a number from 1 on")
 
     def __reduce__(self):
-        return _open, (self._folder, self._dtype, self._threads, self.similarity_fn_name)
+        return _open, (self._folder, self._dtype, self._threads, self.similarity_fn_name, self.truncate_dim)
 
     def __repr__(self) -> str:
         return f"Embedder({self._folder!r}, dtype={self._dtype!r}, threads={self._threads})"
@@ -133,11 +136,11 @@ class Embedder:
 
     def similarity(self, embeddings1, embeddings2) -> numpy.ndarray:
         """How alike each of the one is to each of the other, float32; distances are negative."""
-        one, other = (numpy.atleast_2d(numpy.asarray(each, dtype=numpy.float32)) for each in (embeddings1, embeddings2))
+        one, other = (_matrix(each, name) for each, name in ((embeddings1, "embeddings1"), (embeddings2, "embeddings2")))
+        if not len(one) or not len(other):
+            return numpy.zeros((len(one), len(other)), dtype=numpy.float32)
         if one.shape[1] != other.shape[1]:
             raise ValueError(f"embeddings2: {other.shape[1]} dimensions, expected {one.shape[1]}, as embeddings1 has")
-        if not len(one):
-            return numpy.zeros((0, len(other)), dtype=numpy.float32)
         return _SIMILARITIES[self.similarity_fn_name](one, other)
 
     # --- reranking ---
@@ -162,6 +165,8 @@ class Embedder:
 
         options: predict's.
         """
+        if top_k is not None and top_k < 0:
+            raise ValueError(f"top_k: {top_k}, expected a number from 0 on, or None for all")
         documents = _list(documents, "documents")
         scores = self.predict([(query, document) for document in documents], **options)
         order = numpy.argsort(-scores, kind="stable")[:top_k]
@@ -181,8 +186,18 @@ class Embedder:
         return self.prompts[name]
 
 
-def _open(folder: str, dtype: str, threads: int, similarity_fn_name: str) -> Embedder:
-    return Embedder(pathlib.Path(folder), dtype=dtype, threads=threads, similarity_fn_name=similarity_fn_name)
+def _open(folder: str, dtype: str, threads: int, similarity_fn_name: str, truncate_dim: int | None) -> Embedder:
+    embedder = Embedder(pathlib.Path(folder), dtype=dtype, threads=threads, similarity_fn_name=similarity_fn_name)
+    embedder.truncate_dim = truncate_dim
+    return embedder
+
+
+def _matrix(vectors, name: str) -> numpy.ndarray:
+    """A vector is a matrix of one row; no vectors are none of any length."""
+    array = numpy.asarray([] if vectors is None else vectors, dtype=numpy.float32)
+    if vectors is None or array.ndim > 2:
+        raise ValueError(f"{name}: {'None' if vectors is None else f'{array.ndim} axes'}, expected a vector or a list of them")
+    return array.reshape(0, 0) if array.size == 0 else numpy.atleast_2d(array)
 
 
 def _list(texts, name: str) -> list:

@@ -8,6 +8,7 @@ folder takes the place of a name on the Hub: nothing is fetched.
 from __future__ import annotations
 
 import collections.abc
+import operator
 import os
 
 from trellis import _native
@@ -25,7 +26,8 @@ class Tokenizer:
         self._padding: _native.Padding | None = tokenizer.padding
         self.encode_special_tokens = False
         if (truncation := tokenizer.truncation) is not None:
-            self.enable_truncation(truncation.max_length, truncation.stride, truncation.strategy, truncation.side)
+            self._truncation = {"max_length": truncation.max_length, "stride": truncation.stride,
+                                "strategy": truncation.strategy, "direction": truncation.side}
 
     @staticmethod
     def from_file(path: str | os.PathLike) -> Tokenizer:
@@ -48,6 +50,12 @@ class Tokenizer:
 
     def enable_truncation(self, max_length: int, stride: int = 0, strategy: str = "longest_first",
                           direction: str = "right") -> None:
+        max_length, stride = _unsigned("max_length", max_length, 64), _unsigned("stride", stride, 64)
+        _one_of("strategy", strategy, ("longest_first", "only_first", "only_second"))
+        _one_of("direction", direction, ("left", "right"))
+        room = max(0, max_length - self._native.num_special_tokens(False))
+        if stride > room:
+            raise ValueError(f"stride: {stride}, expected at most the {room} tokens that max_length leaves beside special ones")
         self._truncation = {"max_length": max_length, "stride": stride, "strategy": strategy, "direction": direction}
 
     def no_truncation(self) -> None:
@@ -59,6 +67,12 @@ class Tokenizer:
 
     def enable_padding(self, direction: str = "right", pad_id: int = 0, pad_type_id: int = 0, pad_token: str = "[PAD]",
                        length: int | None = None, pad_to_multiple_of: int | None = None) -> None:
+        _one_of("direction", direction, ("left", "right"))
+        for name, value in (("pad_id", pad_id), ("pad_type_id", pad_type_id)):
+            _unsigned(name, value, 32)
+        for name, count in (("length", length), ("pad_to_multiple_of", pad_to_multiple_of)):
+            if count is not None:
+                _unsigned(name, count, 64)
         self._padding = _native.Padding(length=length, multiple_of=pad_to_multiple_of or 0, side=direction, id=pad_id,
                                         type_id=pad_type_id, token=pad_token)
 
@@ -133,16 +147,45 @@ class Tokenizer:
         return self._add(tokens, special=True)
 
     def _add(self, tokens, special: bool) -> int:
+        if isinstance(tokens, (str, AddedToken)):
+            raise TypeError(f"tokens: a {type(tokens).__name__}, expected a list of str or AddedToken")
         added = []
         for token in tokens:
             if isinstance(token, str):
                 added.append(AddedToken(token, special=special))
+            elif not isinstance(token, AddedToken):
+                raise TypeError(f"tokens: a {type(token).__name__}, expected str or AddedToken")
             else:
                 added.append(AddedToken(token.content, single_word=token.single_word, lstrip=token.lstrip, rstrip=token.rstrip,
                                         normalized=token.normalized, special=special or token.special))
-        before = len(self._native.added_tokens)
+        # As there: those that are new, or are not as they were.
+        known = {token.content: _flags(token) for token in self._native.added_tokens}
+        count = 0
+        for token in added:
+            count += token.content != "" and known.get(token.content) != _flags(token)
+            known[token.content] = _flags(token)
         self._native = self._native.with_added_tokens(added)
-        return len(self._native.added_tokens) - before
+        return count
+
+
+def _flags(token: AddedToken) -> tuple[bool, ...]:
+    return token.single_word, token.lstrip, token.rstrip, token.normalized, token.special
+
+
+def _unsigned(name: str, value: int, bits: int) -> int:
+    """With the exceptions that are raised there."""
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: a {type(value).__name__}, expected an integer") from None
+    if not 0 <= value < 1 << bits:
+        raise OverflowError(f"{name}: {value}, expected a number from 0 on of at most {bits} bits")
+    return value
+
+
+def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}: {value!r}, expected one of {', '.join(choices)}")
 
 
 class DecodeStream:

@@ -24,6 +24,23 @@ def test_files_folders_patterns(tmp_path):
     assert names(tmp_path / "notes.txt", format="jsonl") == ["notes.txt"]
 
 
+def test_links_that_go_round(tmp_path):
+    write_lines(tmp_path / "in" / "a.jsonl", [{}])
+    write_lines(tmp_path / "other" / "b.jsonl", [{}])
+    (tmp_path / "in" / "self").symlink_to(tmp_path / "in")
+    (tmp_path / "in" / "linked").symlink_to(tmp_path / "other")
+    (tmp_path / "other" / "back").symlink_to(tmp_path / "in")
+    assert names(tmp_path / "in") == ["a.jsonl", "linked/b.jsonl"]
+
+
+def test_output_below_the_input(tmp_path):
+    write_lines(tmp_path / "in" / "a.jsonl", [{}])
+    with pytest.raises(ValueError, match="out lies in the input .*in, where it would be input the next time"):
+        find_inputs(tmp_path / "in", output=tmp_path / "in" / "sub" / "out")
+    assert names(tmp_path / "in", output=tmp_path / "in" / "_out") == ["a.jsonl"]
+    assert names(tmp_path / "in" / "a.jsonl", output=tmp_path / "in" / "out") == ["a.jsonl"]
+
+
 def test_what_is_refused(tmp_path):
     write_lines(tmp_path / "in" / "a.jsonl", [{}])
     write_lines(tmp_path / "in" / "notes.txt", [{}])

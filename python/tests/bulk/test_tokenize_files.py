@@ -43,6 +43,25 @@ def test_pairs(tmp_path, compiled):
     assert rows[-1]["error"] == "no text"
 
 
+@pytest.mark.parametrize("options, said", [
+    ({"max_length": -4}, "max_length: -4, expected a number from 0 to"), ({"max_length": 10**30}, "max_length: 1000"),
+    ({"threads": -1}, "threads: -1, expected a number from 0 to 1024"), ({"part_bytes": 0}, "part_bytes: 0"),
+    ({"keep": ["id", "id"]}, "keep: 'id' twice")])
+def test_wrong_options(tmp_path, compiled, options, said):
+    write_lines(tmp_path / "a.jsonl", [{"text": "a", "id": 1}])
+    with pytest.raises(ValueError, match=said):
+        bulk.tokenize(tmp_path / "a.jsonl", tmp_path / "out", model=compiled, show_progress=False, **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_damaged_archive_is_named(tmp_path, compiled):
+    whole = gzip.compress(b'{"text": "a b"}\n' * 10000)
+    for name, data in (("cut.jsonl.gz", whole[:len(whole) // 2]), ("none.jsonl.gz", b'{"text": "a"}\n' * 100)):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(ValueError, match=name):
+            bulk.tokenize(tmp_path / name, tmp_path / f"{name}.out", model=compiled, show_progress=False)
+
+
 ODD = [({"text": "a b", "id": 1}, None), ({"text": None, "id": 2}, "no text"), ({"id": 3}, "no text"),
        (b'{"text": "a\xff b", "id": 4}', "line: no UTF-8"), (b'{"text": "\\ud800 b", "id": 5}', "text: a lone surrogate"),
        ({"text": 7, "id": 6}, "text: a int, expected a string"), ([1], "line: a list, expected an object"),
@@ -57,7 +76,7 @@ def test_no_row_is_lost(tmp_path, tokenizer, compiled):
     assert [row["error"] for row in rows] == [error for _, error in ODD]
     assert all((row["ids"] is None) == (row["error"] is not None) for row in rows)
     assert rows[0]["ids"] == tokenizer.encode("a b").ids and rows[-1]["ids"] == tokenizer.encode("\U0001F600").ids
-    assert [row["id"] for row in rows] == [1, 2, 3, None, None, None, None, None, None, None, None, 9]
+    assert [row["id"] for row in rows] == [1, 2, 3, None, 5, 6, None, None, None, None, None, 9]
     assert report.errors == {error: sum(one == error for _, one in ODD) for _, error in ODD if error} and report.rows == len(ODD)
     assert "2 rows: no text" in str(report)
     # A place is where the line begins.

@@ -37,6 +37,9 @@ def run(program: str, about: str, calls: dict[str, typing.Callable],
     except (ImportError, OSError, ValueError, GatewayError, JobError) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(f"{program}: interrupted; the same again goes on where it was", file=sys.stderr)
+        return 130
     return 0
 
 

@@ -33,6 +33,10 @@ class Embed:
             raise ValueError("model, gateway: expected one of them: what computes")
         self.column, self.pair, self.field = column, None, VECTOR
         self._malformed = texts.check_malformed(malformed)
+        for name, value in (("concurrency", concurrency), ("request_texts", request_texts), ("request_tokens", request_tokens)):
+            texts.check_count(name, value, 1, 2**31 - 1)
+        if not timeout > 0 or not patience >= 0:
+            raise ValueError(f"timeout, patience: {timeout!r}, {patience!r}, expected seconds, of a try more than 0")
         self._remote: GatewayVectors | None = None
         if gateway is not None:
             options = {"prompt": prompt, "prompt_name": prompt_name, "normalize": normalize, "dimensions": dimensions}

@@ -80,8 +80,10 @@ def run(task: str, input, output: str | os.PathLike, engine: typing.Callable[[Jo
     began = time.monotonic()
     files = find_inputs(input, format, output)
     columns = rows.Columns(column, pair, tuple([keep] if isinstance(keep, str) else keep))
+    if twice := [one for one in columns.keep if columns.keep.count(one) > 1]:
+        raise ValueError(f"keep: {twice[0]!r} twice, expected each column once")
     fields = jsonl_rows.kept_fields(columns) if files[0].format == JSONL else parquet_rows.kept_fields(files, columns)
-    part_bytes = part_bytes or PART_BYTES[task]
+    part_bytes = PART_BYTES[task] if part_bytes is None else part_bytes
     if pair is not None and task == "embed":
         raise ValueError(f"pair: {pair!r}, expected none: vectors are of single texts")
     options = {"column": column, **({"pair": pair} if task == "tokenize" else {}), **options}

@@ -7,6 +7,7 @@ from __future__ import annotations
 import collections.abc
 import io
 import json
+import typing
 
 import pyarrow as pa
 
@@ -49,7 +50,10 @@ def _lines(split: Split) -> collections.abc.Iterator[tuple[int, bytes]]:
             file.seek(place - 1)
             place += len(file.readline()) - 1
         while split.end < 0 or place < split.end:
-            line = file.readline()
+            try:
+                line = file.readline()
+            except (OSError, pa.ArrowException) as error:
+                raise ValueError(f"{split.file.path}: {error}, in what follows byte {place} of its lines") from error
             if not line:
                 break
             data = line.removeprefix(BYTE_ORDER_MARK) if place == 0 else line
@@ -63,19 +67,22 @@ def _rows(places: list[int], lines: list[bytes], columns: Columns, fields: list[
     texts, pairs, errors = [], [], []
     wanted = [columns.text] if columns.pair is None else [columns.text, columns.pair]
     for line in lines:
-        try:
-            row = _object(line, malformed)
-            found = [_text(row, name, malformed) for name in wanted]
-            values = [_kept(row, field, malformed) for field in fields]
-        except ValueError as error:
-            found, values = [None] * len(wanted), [None] * len(fields)
-            errors.append(str(error))
-        else:
-            errors.append(None)
-        texts.append(found[0])
-        pairs.append(found[-1])
-        for one, value in zip(kept, values):
-            one.append(value)
+        said: list[str] = []
+
+        def taken(take: typing.Callable, *arguments):
+            try:
+                return take(*arguments, malformed)
+            except ValueError as error:
+                said.append(str(error))
+                return None
+
+        row = taken(_object, line) or {}
+        found = [taken(_text, row, name) for name in wanted]
+        for one, field in zip(kept, fields):  # also of a row whose text is of no use
+            one.append(taken(_kept, row, field))
+        errors.append(said[0] if said else None)
+        texts.append(None if said else found[0])
+        pairs.append(None if said else found[-1])
     return Rows(pa.array(places, pa.int64()), [pa.array(one, field.type) for one, field in zip(kept, fields)],
                 pa.array(texts, pa.string()), None if columns.pair is None else pa.array(pairs, pa.string()),
                 pa.array(errors, pa.string()))
@@ -88,6 +95,8 @@ def _object(line: bytes, malformed: str) -> dict:
         raise ValueError("line: no UTF-8") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"line: no JSON: {error.msg}") from None
+    except ValueError:
+        raise ValueError("line: a number of more digits than Python reads") from None
     except RecursionError:
         raise ValueError("line: no JSON: too deep") from None
     if not isinstance(row, dict):

@@ -54,6 +54,8 @@ def agree(folder: str | os.PathLike, wanted: dict[str, typing.Any]) -> None:
         there = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path}: {error}, expected what a job has written") from None
+    if not isinstance(there, dict):
+        raise ValueError(f"{path}: a {type(there).__name__}, expected what a job has written")
     if found := _differences(there, json.loads(json.dumps(wanted)), ""):
         more = f", and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
         raise ValueError(f"{path}: its parts were made otherwise: {'; '.join(found[:MOST_NAMED])}{more}. Expected the same, or "

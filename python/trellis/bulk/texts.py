@@ -7,12 +7,18 @@ import pyarrow.compute as pc
 NO_TEXT = "no text"
 NOT_UTF8 = "no UTF-8"
 MALFORMED = ("error", "replace")
+MOST_THREADS = 1024  # as the library
 
 
 def check_malformed(malformed: str) -> str:
     if malformed not in MALFORMED:
         raise ValueError(f"malformed: {malformed!r}, expected one of {list(MALFORMED)}")
     return malformed
+
+
+def check_count(name: str, value: int | None, least: int, most: int) -> None:
+    if value is not None and (not isinstance(value, int) or not least <= value <= most):
+        raise ValueError(f"{name}: {value!r}, expected a number from {least} to {most}")
 
 
 def strings(column: pa.Array | pa.ChunkedArray, name: str) -> pa.Array | pa.ChunkedArray:

@@ -10,6 +10,7 @@ from trellis._native import Tokenizer
 from trellis.bulk import columns, texts
 
 IDS, COUNT = "ids", "count"
+MOST_TOKENS = 2**31 - 1
 FIELDS = {IDS: pa.field(IDS, pa.list_(pa.int32())), COUNT: pa.field(COUNT, pa.int32())}
 
 
@@ -29,6 +30,8 @@ class Tokenize:
             raise ValueError(f"result: {result!r}, expected one of {list(FIELDS)}")
         self.column, self.pair, self.field = column, pair, FIELDS[result]
         self._malformed = texts.check_malformed(malformed)
+        texts.check_count("max_length", max_length, 0, MOST_TOKENS)
+        texts.check_count("threads", threads, 0, texts.MOST_THREADS)
         self._options = {"add_special_tokens": add_special_tokens, "max_length": max_length, "truncation": truncation,
                          "truncation_side": truncation_side, "match_special_tokens": match_special_tokens}
         self._threads = threads
