@@ -24,7 +24,7 @@ class FakeGateway:
 
     def __init__(self, info=None, fault=lambda number, texts: None):
         self.info, self.fault = info, fault
-        self.requests, self.headers, self.at_once, self.most_at_once = [], [], 0, 0
+        self.requests, self.headers, self.at_once, self.most_at_once, self.finished = [], [], 0, 0, 0
         self._lock, self._connections = threading.Lock(), []
 
     def answer(self, body):
@@ -86,6 +86,7 @@ class FakeGateway:
                 finally:
                     with fake._lock:
                         fake.at_once -= 1
+                        fake.finished += 1
 
             def send(self, status, headers, body):
                 data = body if isinstance(body, bytes) else json.dumps(body).encode()
